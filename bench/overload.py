@@ -4,9 +4,10 @@
 
 `graphmem serve` with a private Neo4j, both of the run's own; ten clients with facts each. 16 callers, and
 then `--callers`, recall one question after the other, respecting `Retry-After`. After that, one caller
-remembers one-line messages, alone and beside another client's messages of 400 KB. The targets: no request
-longer than its deadline and a second, answers at ≥ .8 × the rate of 16 callers, `/health/live` < 100 ms, and
-a one-line write delayed by less than 2 × its quiet time.
+recalls alone and beside `--callers` of one other client, and remembers one-line messages, alone and beside
+another client's messages of 400 KB. The targets: no request longer than its deadline and a second, answers at
+≥ .8 × the rate of 16 callers, `/health/live` < 100 ms, and a one-line write delayed by less than 2 × its
+quiet time.
 """
 
 import asyncio
@@ -92,6 +93,45 @@ def probed(url: str, seconds: float) -> list[float]:
             took.append(time.perf_counter() - began)
             time.sleep(0.1)
     return took
+
+
+def recalled(url: str, seconds: float) -> list[float]:
+    """Recall for some time, one question after the other; return how long each answer took."""
+    took = []
+    questions = itertools.cycle(sentences(1_000, seed=8))
+    end = time.perf_counter() + seconds
+    with httpx.Client(base_url=url, headers={"X-Client-Id": "client-0"}, timeout=300) as http:
+        while (began := time.perf_counter()) < end:
+            http.post("/api/v0/recall", json={"query": next(questions)}).raise_for_status()
+            took.append(time.perf_counter() - began)
+    return took
+
+
+async def beside_flood(url: str, callers: int, seconds: float, prober: Executor) -> dict[str, Any]:
+    """Time recalls of one client, alone and beside so many callers of another one."""
+    loop = asyncio.get_running_loop()
+    quiet = statistics.median(await loop.run_in_executor(prober, recalled, url, seconds))
+    questions = sentences(1_000, seed=9)
+
+    async def caller(number: int, http: httpx.AsyncClient) -> None:
+        for question in itertools.islice(itertools.cycle(questions), number, None):
+            answer = await http.post("/api/v0/recall", json={"query": question})
+            if pause := answer.headers.get("retry-after"):
+                await asyncio.sleep(float(pause))
+
+    async with client_of(url, 1) as http:
+        flood = [asyncio.create_task(caller(number, http)) for number in range(callers)]
+        await asyncio.sleep(1)
+        took = await loop.run_in_executor(prober, recalled, url, seconds)
+        for one in flood:
+            one.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+    beside = statistics.median(took)
+    return {
+        "quiet_ms": round(1000 * quiet, 1),
+        "beside_ms": round(1000 * beside, 1),
+        "times_quiet": round(beside / quiet, 2),
+    }
 
 
 async def asked(url: str, callers: int, seconds: float, prober: Executor) -> dict[str, Any]:
@@ -184,7 +224,8 @@ async def main() -> None:
                 async with client_of(url, number) as http:
                     facts = [{"fact": text} for text in sentences(FACTS, seed=number)]
                     for start in range(0, FACTS, 100):
-                        await http.post("/api/v0/facts", json={"facts": facts[start : start + 100]})
+                        answer = await http.post("/api/v0/facts", json=facts[start : start + 100])
+                        answer.raise_for_status()
             async with client_of(url, 0) as http:
                 for text in sentences(WARMED, seed=4):
                     await http.post("/api/v0/recall", json={"query": text})
@@ -192,12 +233,14 @@ async def main() -> None:
                 prober.submit(probed, url, 0.1).result()
                 few = await asked(url, FEW, given.seconds, prober)
                 many = await asked(url, given.callers, given.seconds, prober)
+                recalls = await beside_flood(url, given.callers, given.seconds, prober)
             fair = await fairness(url)
     figures = {
         "deadline_s": load({}).request_seconds,
         "few": few,
         "many": many,
         "rate_of_few": round(many["answered_a_second"] / few["answered_a_second"], 2),
+        "recalls_beside_a_flood": recalls,
         "short_writes": fair,
     }
     report(figures, given.out)

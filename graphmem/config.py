@@ -79,7 +79,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = 1_000
     requests_at_once: Annotated[
-        int, Meta(ge=1, le=1_000, description="how many requests are worked on at once")
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="how many requests are worked on at once; a quarter of one client",
+        ),
     ] = 64
     requests_waiting: Annotated[
         int, Meta(ge=0, le=10_000, description="how many more may wait; the next ones get 503")

@@ -1,13 +1,14 @@
 """Back-pressure: how many requests are worked on at once, whose turn it is, and when each one ends.
 
-Requests take turns by client: one with many waiting requests delays another's by one. A request is refused at
-once where too many wait, ends at its deadline, when its caller hangs up, and when the service ends.
+Requests take turns by client, and one client has a part of the turns: one with many waiting requests delays
+another's by one. A request is refused where too many wait, first those of the client that has the most; it
+ends at its deadline, when its caller hangs up, and when the service ends.
 """
 
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -33,6 +34,10 @@ MORE_TIME_BYTES = 100_000
 
 BEGUN_AT_ONCE = 4
 """The requests that begin in one round of the event loop; each of them takes a millisecond or two."""
+
+LEAST_OF_ONE = 4
+"""The requests of one client that are worked on at once in any case, if as many are of all: a client alone
+should keep the processors of a small machine busy."""
 
 AT_LEAST = "at_least_seconds"
 """The option of a route whose work takes longer than a question: the time that it has in any case."""
@@ -120,13 +125,15 @@ class Pace:
 class Turns:
     """Admits requests, `at_once` at a time; the waiting clients take turns.
 
-    One client has a quarter of the turns for streams: nobody knows how slowly it reads them.
+    One client has a quarter of the turns, since whatever it has begun slows the work of others and is not
+    interrupted; half of these for streams, since nobody knows how slowly it reads them.
     """
 
     def __init__(self, *, at_once: int, waiting: int, of_client: Callable[[str], int]) -> None:
         self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
-        self._most_streams = max(1, at_once // 4)
-        self._working = 0
+        self._most_of_one = min(at_once, max(LEAST_OF_ONE, at_once // 4))
+        self._most_streams = max(1, self._most_of_one // 2)
+        self._working: Counter[str] = Counter()
         self._in_progress: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
@@ -150,9 +157,8 @@ class Turns:
             raise TooManyRequests(
                 self._most_streams, "exports", "read one to its end before you begin another"
             )
-        if self._working >= self._at_once and self.waiting >= self._most_waiting:
-            count_refusal("all")
-            raise Overloaded(self._at_once + self._most_waiting)
+        if self._next([client_id]) is None and self.waiting >= self._most_waiting:
+            self._make_room(client_id)
         self._in_progress[client_id] += 1
         self._streams[client_id] += streams
         try:
@@ -163,12 +169,14 @@ class Turns:
 
     def give_back(self, client_id: str) -> None:
         """End a turn, and the request: the turn goes to the next waiting client."""
-        self.end_work()
+        self.end_work(client_id)
         self.leave(client_id)
 
-    def end_work(self) -> None:
+    def end_work(self, client_id: str) -> None:
         """End a turn: it goes to the next waiting client; the request is in progress until it leaves."""
-        self._working -= 1
+        self._working[client_id] -= 1
+        if not self._working[client_id]:
+            del self._working[client_id]
         self._grant()
 
     def leave(self, client_id: str, *, streams: bool = False) -> None:
@@ -177,6 +185,26 @@ class Turns:
         self._in_progress[client_id] -= 1
         if not self._in_progress[client_id]:
             del self._in_progress[client_id], self._streams[client_id]
+
+    def _next(self, clients: Iterable[str]) -> str | None:
+        """Return the first of some clients that may have a turn now; None if there is none."""
+        if self._working.total() >= self._at_once:
+            return None
+        return next((one for one in clients if self._working[one] < self._most_of_one), None)
+
+    def _make_room(self, client_id: str) -> None:
+        """Refuse the last waiting request of the client that has the most, for one of a client with fewer.
+
+        Raises `Overloaded` if no client has more: then that one is refused.
+        """
+        count_refusal("all")
+        refusal = Overloaded(self._at_once + self._most_waiting)
+        longest = max(self._queues.values(), key=len, default=deque())
+        if len(longest) <= 1 + len(self._queues.get(client_id, ())):
+            raise refusal
+        turn = longest.pop()
+        if not turn.done():
+            turn.set_exception(refusal)
 
     async def _wait(self, client_id: str) -> None:
         turn = asyncio.get_running_loop().create_future()
@@ -187,9 +215,8 @@ class Turns:
         except asyncio.CancelledError:
             if turn.cancelled():
                 self._withdraw(client_id, turn)
-            else:
-                self._working -= 1
-                self._grant()
+            elif turn.exception() is None:
+                self.end_work(client_id)
             raise
 
     def _withdraw(self, client_id: str, turn: "asyncio.Future[None]") -> None:
@@ -201,16 +228,16 @@ class Turns:
 
     def _grant(self) -> None:
         """Give free turns to the waiting clients in rotation."""
-        while self._queues and self._working < self._at_once:
-            client_id, queue = self._queues.popitem(last=False)
+        while (client_id := self._next(self._queues)) is not None:
+            queue = self._queues.pop(client_id)
             turn = queue.popleft()
             if queue:
                 self._queues[client_id] = queue
             # One that was cancelled is still here until its task goes on.
             if not turn.done():
                 turn.set_result(None)
-                self._working += 1
-        REQUESTS_IN_PROGRESS.labels("working").set(self._working)
+                self._working[client_id] += 1
+        REQUESTS_IN_PROGRESS.labels("working").set(self._working.total())
         REQUESTS_IN_PROGRESS.labels("waiting").set(self.waiting)
 
 
@@ -293,7 +320,7 @@ class Visit:
         """Let another request be worked on: of this one nothing is left but to send its answer."""
         if self._has_turn:
             self._has_turn = False
-            self._admission.turns.end_work()
+            self._admission.turns.end_work(self.client_id)
 
     def _stop_watching(self) -> None:
         if self._leaving is not None:

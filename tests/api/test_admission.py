@@ -3,6 +3,7 @@
 import asyncio
 import random
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -405,6 +406,73 @@ async def test_clients_take_turns():
     assert "".join(order) == "aabcabaa"
 
 
+class Visitors:
+    """Requests of clients that have a turn until they are told to end it."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns = turns
+        self.working: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.ending = asyncio.Event()
+
+    async def come(self, clients: str) -> "list[asyncio.Task[None]]":
+        tasks = []
+        for client_id in clients:
+            tasks.append(asyncio.create_task(self._visit(client_id)))
+            await asyncio.sleep(0)
+        await steps(3)
+        return tasks
+
+    async def _visit(self, client_id: str) -> None:
+        try:
+            await self.turns.take(client_id)
+        except Overloaded:
+            self.refused[client_id] += 1
+            return
+        self.working[client_id] += 1
+        await self.ending.wait()
+        self.turns.give_back(client_id)
+
+
+@pytest.mark.parametrize(("at_once", "of_one"), [(3, 3), (8, 4), (64, 16)])
+async def test_one_client_leaves_turns_to_others_before_these_come(at_once: int, of_one: int):
+    visitors = Visitors(Turns(at_once=at_once, waiting=200, of_client=lambda _: 100))
+    tasks = await visitors.come("a" * 80)
+    assert visitors.working == {"a": of_one}
+    tasks += await visitors.come("bcdef" * 80)
+    assert visitors.working.total() == at_once
+    assert max(visitors.working.values()) == of_one
+    visitors.ending.set()
+    await asyncio.gather(*tasks)
+    assert visitors.working + visitors.refused == {"a": 80} | dict.fromkeys("bcdef", 80)
+
+
+async def test_where_too_many_wait_the_client_with_the_most_is_refused():
+    visitors = Visitors(Turns(at_once=1, waiting=5, of_client=lambda _: 100))
+    tasks = await visitors.come("aaaaaa")
+    assert not visitors.refused
+    tasks += await visitors.come("bcb")
+    assert (visitors.refused, visitors.turns.waiting) == ({"a": 3}, 5)
+    tasks += await visitors.come("acb")
+    assert (visitors.refused, visitors.turns.waiting) == ({"a": 4, "c": 1, "b": 1}, 5)
+    visitors.ending.set()
+    await asyncio.gather(*tasks)
+    assert visitors.working == {"a": 3, "b": 2, "c": 1}
+
+
+async def test_who_hangs_up_when_it_is_refused_for_another_gives_back_no_turn():
+    visitors = Visitors(Turns(at_once=1, waiting=2, of_client=lambda _: 100))
+    tasks = await visitors.come("aaa")
+    tasks.append(asyncio.create_task(visitors.turns.take("b")))
+    await asyncio.sleep(0)
+    tasks[2].cancel()
+    await steps(3)
+    assert (visitors.working, visitors.turns.waiting) == ({"a": 1}, 2)
+    tasks[3].cancel()
+    visitors.ending.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def steps(number: int) -> None:
     """Let other tasks go on several times."""
     for _ in range(number):
@@ -414,32 +482,34 @@ async def steps(number: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 async def test_turns_balance_whatever_callers_do(seed: int):
     chance = random.Random(seed)
-    turns = Turns(at_once=3, waiting=5, of_client=lambda _: 4)
-    at_work = most = 0
+    turns = Turns(at_once=6, waiting=5, of_client=lambda _: 7)
+    at_work: Counter[str] = Counter()
+    most = most_of_one = 0
 
     async def visit(client_id: str) -> None:
-        nonlocal at_work, most
+        nonlocal most, most_of_one
         try:
             await turns.take(client_id)
         except (Overloaded, TooManyRequests):
             return
-        at_work += 1
-        most = max(most, at_work)
+        at_work[client_id] += 1
+        most = max(most, at_work.total())
+        most_of_one = max(most_of_one, at_work[client_id])
         try:
             await steps(chance.randrange(20))
         finally:
-            at_work -= 1
+            at_work[client_id] -= 1
             turns.give_back(client_id)
 
     tasks = []
     for _ in range(60):
-        tasks.append(asyncio.create_task(visit(chance.choice("abcd"))))
-        await steps(chance.randrange(10))
+        tasks.append(asyncio.create_task(visit(chance.choice("aaaabc"))))
+        await steps(chance.randrange(3))
         if chance.random() < 0.3:
             chance.choice(tasks).cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert (turns.waiting, at_work, most) == (0, 0, 3)
-    await asyncio.gather(*(turns.take(one) for one in "abc"))
+    assert (turns.waiting, at_work.total(), most, most_of_one) == (0, 0, 6, 4)
+    await asyncio.gather(*(turns.take(one) for one in "aaaabb"))
 
 
 async def test_a_slow_request_is_logged_with_its_wait_and_size_without_its_text(
