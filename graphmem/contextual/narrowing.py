@@ -28,7 +28,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import NamedTime, RelativeTime, nearness
+from graphmem.text.named_times import NamedTime, Period, nearness
 
 BEST_MESSAGES = 3
 """The best messages of a session that decide its relevance."""
@@ -126,7 +126,7 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     query: ContextualQuery
     question: Understood
     words: AskedWords
-    times: list[NamedTime | RelativeTime]
+    times: list[NamedTime | Period]
     """The times that the question names."""
     zone: tzinfo = UTC
     """The time zone of the asker."""

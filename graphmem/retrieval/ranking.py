@@ -44,7 +44,7 @@ from graphmem.text.languages import (
     language,
     told_share,
 )
-from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness, relative_words
+from graphmem.text.named_times import NamedTime, Period, named_times, nearness, relative_words
 from graphmem.text.passages import units
 
 Name = TypeVar("Name", bound=str)
@@ -134,7 +134,7 @@ class Cues(Struct, frozen=True):
 
     shares: Mapping[str, float]
     """By stem; together they are 1."""
-    times: Sequence[NamedTime | RelativeTime]
+    times: Sequence[NamedTime | Period]
     spoken: str | None = None
     """The language of the question."""
     knowledge: Knowledge = {}

@@ -1,14 +1,19 @@
-"""Named times: the days and months in a question, and the nearness of a moment to them. Pure.
+"""Named times: the days, months and years in a question, and the nearness of a moment to them. Pure.
 
-Days in words ("3 March", "March 3rd, 2026", "in May"; "am 3. März", "el 3 de marzo", also in French, Italian,
-Portuguese and Dutch) and as numbers (2026-03-03, 2026-03); relative ones in English and German ("yesterday",
-"last week", "vor drei Tagen"), the commonest also in Spanish, Russian, Chinese and Japanese. "before",
-"until", "since" and "after" mean that side of a day or month.
+Days in words ("3 March", "March 3rd, 2026", "in May"; "am 3. März", "el 3 de marzo"), as numbers (2026-03-03,
+3.3.2026, 2026年3月3日), years ("in 2025"), parts of a year ("last spring", "over Christmas", "Q2 2026"),
+ranges ("between May and July", "3-5 March"), and those told from the day of the question ("yesterday", "two
+weeks ago", "vor drei Tagen"). "before", "until", "since" and "after" mean that side of a time. Their words in
+nine European languages, Chinese and Japanese are in `time_words.toml`.
 """
 
 import re
+import string
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -30,8 +35,13 @@ MOST_TIMES = 8
 MOST_DAYS = timedelta(days=31)
 """The longest time, from its first to its last day, whose memories are looked for by it alone."""
 
+LOOKED_AT = 1_000
+"""The characters at the beginning and at the end of a long question in which times are read."""
+
 LEAP_YEAR = 2024
 """A year with all possible days."""
+
+_WORDS = tomllib.loads(Path(__file__).with_name("time_words.toml").read_text("utf-8"))
 
 _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
@@ -46,6 +56,9 @@ _MONTHS_ABROAD = {
         "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
         "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
         "januari februari maart april mei juni juli augustus september oktober november december",
+        "januari februari mars april maj juni juli augusti september oktober november december",
+        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+        "январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре",
     )
     for number, name in enumerate(months.split(), start=1)
     if name not in _MONTHS
@@ -59,15 +72,41 @@ _MODAL = frozenset({"may", "march"})
 
 _NAME = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
+_TO = "and|to|until|till|through|bis|und|et|au|y|al|e|a|en|tot|och|по"
+"""Words between the two ends of a time."""
+_FROM = frozenset(
+    "between from zwischen von vom entre de del du tra fra dal tussen van mellan с".split()  # noqa: SIM905
+)
+"""Words before the first end."""
+_DASH = r"[-‐‑–—]"
+_THE = r"(?:(?:the|dem|den|zum|el|le|il|al)\s+)?"
 _IN_WORDS = re.compile(
-    rf"(?:\b(?P<lead>(?!(?:{_NAME})\b)[a-z]+)\s+(?:the\s+)?)?(?:(?<!\w)(?P<before>{_DAY})\s+(?:of\s+|de\s+)?)?"
+    rf"(?:\b(?P<lead>(?!(?:{_NAME})\b)[^\W\d_]+)\s+{_THE})?"
+    rf"(?:(?<!\w)(?:(?P<first>{_DAY})(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+{_THE}))?(?P<before>{_DAY})\s+(?:of\s+|de\s+)?)?"
     rf"\b(?P<month>{_NAME})\b\.?"
-    rf"(?:\s+(?:the\s+)?(?P<after>{_DAY})\b)?"
+    rf"(?:\s+(?:the\s+)?(?P<after>{_DAY})\b(?:{_DASH}(?P<last>{_DAY})\b)?)?"
     r"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b(?!-\d))?",
     re.IGNORECASE,
 )
 _NO_DIGIT = re.compile(r"\D")
-_IN_NUMBERS = re.compile(r"(?<!\d)(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
+_YEAR = r"(?:19|20)\d\d"
+_IN_NUMBERS = re.compile(
+    r"(?<![\d/.-])(?:"
+    r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?![\d-])"
+    rf"|(?P<year_>{_YEAR})/(?P<month_>\d\d?)/(?P<day_>\d\d?)(?![\d/])"
+    rf"|(?P<day_of>\d\d?)\.\s?(?P<month_of>\d\d?)\.\s?(?P<year_of>{_YEAR})(?![\d.])"
+    r"|(?<=\b[av]m )(?P<day_at>\d\d?)\.\s?(?P<month_at>\d\d?)\.(?!\d)"
+    rf"|(?P<one>\d\d?)/(?P<other>\d\d?)/(?P<year_by>{_YEAR})(?![\d/])"
+    r"|(?:(?P<year_in>\d{4})年)?(?P<month_in>\d\d?)月(?:(?P<day_in>\d\d?)[日号號])?)"
+)
+"""2026-03-02, 2026-03, 2026/3/2, 2.3.2026, `am 2.3.`, 3/2/2026 and 2026年3月2日."""
+_IN_YEARS = re.compile(
+    r"\b(?:in|during|throughout|since|of|before|until|till|after|by|between|from|im jahre?|seit|vor|nach|bis"
+    r"|zwischen|von|en|entre|depuis|desde|avant|nel|dal|em|i|в|с)\s+(?:the year\s+)?"
+    rf"(?P<first>{_YEAR})(?:(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+)(?P<last>{_YEAR}))?(?![-/.:年月]?\w)"
+    rf"|(?<!\d)(?P<year>{_YEAR})年(?!\d|前)",
+    re.IGNORECASE,
+)
 _LEADS = frozenset(
     "in during of since last this next early late mid by until till from before after around".split()  # noqa: SIM905
 )
@@ -76,81 +115,242 @@ _LEADS_IN_LOWER_CASE = _LEADS - {"this", "from", "of", "by"}
 
 Side = Literal["before", "until", "since", "after"]
 _SIDES: Mapping[str, Side] = {
-    "before": "before",
-    "until": "until",
-    "till": "until",
-    "since": "since",
-    "after": "after",
+    word: side for side, words in _WORDS["sides"].items() for word in words.split("|")
 }
-_SIDE = re.compile(rf"(\w*)\s*\b({'|'.join(_SIDES)})\s+(?:the\s+)?$", re.IGNORECASE)
+_SIDE = re.compile(
+    rf"(\w*)\s*\b({'|'.join(_SIDES)})(?:['’]\w+)?\s+(?:(?:the|de[lmnr]?|d[iao]|al?|à|au|ao|o|l[ae]|el|il|zu[mr])\s+)*$",
+    re.IGNORECASE,
+)
+_UNITS: Mapping[str, str] = _WORDS["units"]
 _MEASURES = re.compile(
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)?day|night|week|weekend|month|year)s?",
+    rf"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|nights?|{'|'.join(_UNITS.values())}",
     re.IGNORECASE,
 )
 
 
-_LEADS_THERE = frozenset("im em au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
-_LEADS_ABROAD = _LEADS_THERE | {"in", "en", "a"}
+_LEADS_THERE = frozenset(
+    "im em au seit bis depuis desde hasta dal da nach anfang mitte ende в".split()  # noqa: SIM905
+)
+_LEADS_ABROAD = _LEADS_THERE | {"in", "en", "a", "i"}
 
 
 class NamedTime(Struct, frozen=True):
-    """A month, or a day of it; of any year if none is named."""
+    """A month, or a day of it, or all from it to another; of any year if none is named."""
 
     month: int
     day: int | None = None
     year: int | None = None
     side: Side | None = None
     """Of which side of it the question speaks; None for the time itself."""
+    through: "NamedTime | None" = None
+    """The last month or day of a time of several; in the next year if it is earlier in a year."""
 
 
-class RelativeTime(Struct, frozen=True):
-    """The first and the last day of a time that a question tells from its own day, as in `last week`."""
+class Period(Struct, frozen=True):
+    """The first and the last day of a year, or of a time told from the day of a question: `last week`."""
 
     first: date
     last: date
 
+    @property
+    def year(self) -> int | None:
+        """The year of which it is the whole; None of any other time."""
+        whole = date(self.first.year, 1, 1), date(self.first.year, 12, 31)
+        return self.first.year if (self.first, self.last) == whole else None
 
-def named_times(question: str, today: date | None = None) -> list[NamedTime | RelativeTime]:
-    """Return the days and months that a question names, those in words first; only valid ones.
 
-    Relative ones too if the day of the question is given.
+Time = NamedTime | Period
+Worded = tuple[Time, str]
+"""A time with its words."""
+
+
+def named_times(question: str, today: date | None = None) -> list[Time]:
+    """Return the times that a question names, those told from its day first; only valid ones.
+
+    Those are read if the day of the question is given.
     """
-    times: list[NamedTime | RelativeTime] = [
-        *dict.fromkeys(_at_last(time, today) for time, _ in _named_in(question))
-    ]
-    if today is not None:
-        relative = dict.fromkeys(time for time, _ in _relative_times(question, today))
-        times = [*relative, *times]
-    return times[:MOST_TIMES]
+    named, told = _times_in(question, today)
+    return [*dict.fromkeys(time for time, _ in (*told, *named))][:MOST_TIMES]
 
 
-def named_days(
-    question: str, today: date | None = None
-) -> list[tuple[NamedTime | RelativeTime, str]]:
-    """Return the days that a question names, without months, each with its words.
+def named_days(question: str, today: date | None = None) -> list[Worded]:
+    """Return the times that a question names, without months and sides, each with its words.
 
-    Relative times too if the day of the question is given.
+    Also those told from its day if that is given.
     """
-    days: list[tuple[NamedTime | RelativeTime, str]] = [
-        (time, words) for time, words in _named_in(question) if time.day and time.side is None
+    named, told = _times_in(question, today)
+    days = [
+        (time, words)
+        for time, words in named
+        if isinstance(time, Period) or (time.day and time.side is None)
     ]
-    if today is not None:
-        days += _relative_times(question, today)
-    return [*dict.fromkeys(days)][:MOST_TIMES]
+    return [*dict.fromkeys((*days, *told))][:MOST_TIMES]
 
 
-def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
-    """Yield the valid days and months that a question names, those in words first, each with its words."""
-    for match in _IN_WORDS.finditer(question):
-        place = match.start("before" if match["before"] else "month")
-        time = _in_words(match, _side(question, place))
-        if time is not None and _is_possible(time):
-            yield time, question[place : match.end()]
+@lru_cache(maxsize=64)
+def _times_in(question: str, today: date | None) -> tuple[Sequence[Worded], Sequence[Worded]]:
+    """Return the times in a question by themselves, and those told from its day.
+
+    A year beside a month is the month's: in May last year.
+    """
+    question = _read(question)
+    named, told = list(_named_in(question, today)), list(_told_in(question, today))
+    years = {time.year for time, _ in (*named, *told) if isinstance(time, Period) and time.year}
+    yearless = any(isinstance(time, NamedTime) and time.year is None for time, _ in named)
+    if len(years) == 1 and yearless:
+        [year] = years
+        named, told = (
+            [one for one in some if not (isinstance(one[0], Period) and one[0].year)]
+            for some in (named, told)
+        )
+        named = [(_of_year(time, year), words) for time, words in named]
+    return tuple((_at_last(time, today), words) for time, words in named), tuple(told)
+
+
+def _read(question: str) -> str:
+    """Return the part of a question in which times are read."""
+    if len(question) > 2 * LOOKED_AT:
+        question = f"{question[:LOOKED_AT]} … {question[-LOOKED_AT:]}"
+    # Patterns without regard to case take these for i and s, tables of words do not.
+    return question.translate({0x131: "i", 0x17F: "s"})
+
+
+def _of_year(time: Time, year: int) -> Time:
+    if isinstance(time, NamedTime) and time.year is None and _is_possible(replace(time, year=year)):
+        return replace(time, year=year)
+    return time
+
+
+def _named_in(question: str, today: date | None) -> Iterator[Worded]:
+    """Yield the valid times of a question that do not depend on its day, those in words first."""
+    taken: list[tuple[int, int]] = []
+    for time, place, end in (
+        *_in_words(question, today),
+        *_in_parts(question, today),
+        *_in_numbers(question),
+        *_in_years(question),
+    ):
+        if any(
+            place < last and first < end for first, last in taken if (first, last) != (place, end)
+        ):
+            continue
+        side = _side(question, place)
+        sided = _period(time, side) if isinstance(time, Period) else replace(time, side=side)
+        if isinstance(sided, Period) or _is_possible(sided):
+            taken.append((place, end))
+            yield sided, question[place:end]
+
+
+Placed = tuple[Time, int, int]
+"""A time, and the places where its words begin and end."""
+
+
+def _in_words(question: str, today: date | None) -> Iterator[Placed]:
+    """Yield the months and days with names of months; two of them are one time if it goes to the second."""
+    matches = [*_IN_WORDS.finditer(question), None]
+    begun: re.Match[str] | None = None
+    for match in matches:
+        if begun is not None and match is not None and _is_range(begun, match):
+            yield _through(_date(begun), _date(match)), _place(begun), match.end()
+            begun = None
+            continue
+        if begun is not None and _is_month(begun):
+            yield _of_lead(_date(begun), begun["lead"], today), _place(begun), begun.end()
+        begun = match
+
+
+def _place(match: re.Match[str]) -> int:
+    return next(match.start(group) for group in ("first", "before", "month") if match[group])
+
+
+def _day_of(match: re.Match[str]) -> str:
+    """Return the day beside a month, an empty text if there is none."""
+    before: str = match["before"] or ""
+    if before.endswith(".") and match["month"].lower() in _MODAL:
+        # A sentence ends there: It costs 12. May I pay?
+        before = ""
+    return before or match["after"] or ""
+
+
+def _date(match: re.Match[str]) -> NamedTime:
+    first, last = match["first"], match["last"]
+    day, year = _day_of(match), match["year"]
+    time = NamedTime(_NUMBERS[match["month"].lower()], _day(day), int(year) if year else None)
+    if first and day:
+        return replace(time, day=_day(first), through=replace(time, year=None))
+    return replace(time, through=replace(time, day=_day(last), year=None)) if last else time
+
+
+def _day(text: str) -> int | None:
+    return int(_NO_DIGIT.sub("", text)) if text else None
+
+
+def _through(first: NamedTime, last: NamedTime) -> NamedTime:
+    """Return the time from the first to the last one; the year of one is that of both."""
+    year = first.year
+    if year is None and last.year is not None:
+        year = last.year - _is_later(first, last)
+    return replace(first, year=year, through=last)
+
+
+def _is_later(first: NamedTime, last: NamedTime) -> bool:
+    """Tell whether the first is later in a year."""
+    return (first.month, first.day or 1) > (last.month, last.day or 31)
+
+
+def _is_range(one: re.Match[str], other: re.Match[str]) -> bool:
+    """Tell whether two months, or days, are the ends of one time."""
+    between = " ".join(one.string[one.end() : _place(other)].lower().split())
+    if one["first"] or other["first"] or bool(_day_of(one)) != bool(_day_of(other)):
+        return False
+    if (one["lead"] or "").lower() in _FROM and re.fullmatch(f"(?:{_TO}) ?{_THE}", f"{between} "):
+        return True
+    return _is_month(one) and re.fullmatch(f"{_DASH}|to|through|bis", between) is not None
+
+
+def _of_lead(time: NamedTime, lead: str | None, today: date | None) -> NamedTime:
+    """Return a time in the year that the word before it tells: last May is over, this May is of this year."""
+    lead = (lead or "").lower()
+    if today is None or time.year is not None or not re.fullmatch(f"{_LAST}|{_THIS}", lead):
+        return time
+    if re.fullmatch(_THIS, lead):
+        return replace(time, year=today.year)
+    over = (one for year in range(today.year, today.year - 3, -1) for one in _spans(time, [year]))
+    return replace(time, year=next((first.year for first, last in over if last < today), None))
+
+
+def _in_parts(question: str, today: date | None) -> Iterator[Placed]:
+    """Yield the seasons, quarters and feasts."""
+    for match in _IN_PARTS.finditer(question):
+        lead, over, year = match["lead"], match["over"], match["year"]
+        if not (lead or over or year or match["name"].lower().startswith("q")):
+            continue
+        time = next(time for words, time in _PARTS if words.fullmatch(match["name"]))
+        time = replace(time, year=int(year)) if year else time
+        yield _of_lead(time, "last" if over else lead, today), match.start("name"), match.end()
+
+
+def _in_numbers(question: str) -> Iterator[Placed]:
     for match in _IN_NUMBERS.finditer(question):
-        year, month, day = match.groups()
-        side = _side(question, match.start())
-        if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year), side)):
-            yield time, match[0]
+        names = {name.partition("_")[0]: part for name, part in match.groupdict().items() if part}
+        numbers = {name: int(part) for name, part in names.items()}
+        if "one" not in numbers:
+            time = NamedTime(numbers["month"], numbers.get("day"), numbers.get("year"))
+            yield time, match.start(), match.end()
+            continue
+        # The day is first in most countries, the month in some: both are meant.
+        one, other, year = numbers["one"], numbers["other"], numbers["year"]
+        for month, day in ((other, one), (one, other)):
+            yield NamedTime(month, day, year), match.start(), match.end()
+
+
+def _in_years(question: str) -> Iterator[Placed]:
+    for match in _IN_YEARS.finditer(question):
+        first = int(match["first"] or match["year"])
+        last = int(match["last"] or first)
+        if first <= last:
+            place = match.start("first" if match["first"] else "year")
+            yield Period(date(first, 1, 1), date(last, 12, 31)), place, match.end()
 
 
 def _side(question: str, place: int) -> Side | None:
@@ -159,9 +359,23 @@ def _side(question: str, place: int) -> Side | None:
     return None if told is None or _MEASURES.fullmatch(told[1]) else _SIDES[told[2].lower()]
 
 
-def _at_last(time: NamedTime, today: date | None) -> NamedTime:
+def _period(time: Period, side: Side | None) -> Period:
+    """Return the time on one side of another."""
+    match side:
+        case "before":
+            return Period(date.min, max(time.first, date.min + DAY) - DAY)
+        case "until":
+            return Period(date.min, time.last)
+        case "since":
+            return Period(time.first, date.max)
+        case "after":
+            return Period(min(time.last, date.max - DAY) + DAY, date.max)
+    return time
+
+
+def _at_last(time: Time, today: date | None) -> Time:
     """Return a time with a side in the year in which it was last: since March is since the last one."""
-    if time.side is None or time.year is not None or today is None:
+    if isinstance(time, Period) or time.side is None or time.year is not None or today is None:
         return time
     is_ahead = (time.month, time.day or 1) > (today.month, today.day)
     return replace(time, year=today.year - is_ahead)
@@ -170,18 +384,18 @@ def _at_last(time: NamedTime, today: date | None) -> NamedTime:
 def relative_words(question: str) -> frozenset[str]:
     """Return the words of the times that a question tells from its day: they say when, not what."""
     return frozenset(
-        word for match in _told_from_today(question) for word in match[0].lower().split()
+        word for match in _told_from_today(_read(question)) for word in match[0].lower().split()
     )
 
 
-def told_days(times: Iterable[NamedTime | RelativeTime], today: date) -> list[tuple[date, date]]:
+def told_days(times: Iterable[Time], today: date) -> list[tuple[date, date]]:
     """Return the first and the last day of each time of at most a month; without a year the latest begun."""
     spans = [span for time in times if (span := _last_span(time, today)) is not None]
     return [(first, last) for first, last in spans if last - first <= MOST_DAYS]
 
 
-def _last_span(time: NamedTime | RelativeTime, today: date) -> tuple[date, date] | None:
-    if isinstance(time, RelativeTime):
+def _last_span(time: Time, today: date) -> tuple[date, date] | None:
+    if isinstance(time, Period):
         return time.first, time.last
     if time.side is not None:
         return None
@@ -189,13 +403,11 @@ def _last_span(time: NamedTime | RelativeTime, today: date) -> tuple[date, date]
     return begun[-1] if begun else None
 
 
-def nearness(
-    moment: datetime, times: Iterable[NamedTime | RelativeTime], zone: tzinfo = UTC
-) -> float:
+def nearness(moment: datetime, times: Iterable[Time], zone: tzinfo = UTC) -> float:
     """Return 1 within a named time, falling to 0 at `NEAR_DAYS` days from it; 0 without one.
 
-    It falls faster beside a relative time, which is remembered better the shorter it is. The moment's day is
-    that in the zone.
+    It falls faster beside a short time told from the question's day, which is remembered better. The moment's
+    day is that in the zone.
     """
     day = (moment if zone is UTC else moment.astimezone(zone)).date()
     near = [
@@ -206,98 +418,87 @@ def nearness(
     return max(0.0, *near) if near else 0.0
 
 
-def _near_days(time: NamedTime | RelativeTime, year: int) -> Iterator[tuple[date, date, int]]:
+def _near_days(time: Time, year: int) -> Iterator[tuple[date, date, int]]:
     """Yield the first and the last day of a time, and the number of days in which nearness falls to 0."""
-    if isinstance(time, RelativeTime):
+    if isinstance(time, Period):
         yield time.first, time.last, min((time.last - time.first).days + 2, NEAR_DAYS)
         return
     for first, last in _spans(time, _years(time, year)):
-        match time.side:
-            case "before":
-                yield date.min, max(first, date.min + DAY) - DAY, NEAR_DAYS
-            case "until":
-                yield date.min, last, NEAR_DAYS
-            case "since":
-                yield first, date.max, NEAR_DAYS
-            case "after":
-                yield min(last, date.max - DAY) + DAY, date.max, NEAR_DAYS
-            case None:
-                yield first, last, NEAR_DAYS
+        side = _period(Period(first, last), time.side)
+        yield side.first, side.last, NEAR_DAYS
 
 
-_DAYS_BEFORE: Mapping[str, int] = {
-    "today": 0,
-    "tonight": 0,
-    "yesterday": 1,
-    "last night": 1,
-    "day before yesterday": 2,
-    "heute": 0,
-    "gestern": 1,
-    "vorgestern": 2,
-    "hoy": 0,
-    "ayer": 1,
-    "anteayer": 2,
-    "сегодня": 0,
-    "вчера": 1,
-    "позавчера": 2,
-    "今天": 0,
-    "昨天": 1,
-    "前天": 2,
-    "今日": 0,
-    "昨日": 1,
-    "一昨日": 2,
-}
-_NUMBER_WORDS: Mapping[str, int] = {
-    "a": 1,
-    "an": 1,
-    "couple of": 2,
-    "einem": 1,
-    "einer": 1,
-    **{
-        word: number
-        for words in (
-            "one two three four five six seven eight nine ten eleven twelve",
-            "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        )
-        for number, word in enumerate(words.split(), start=1)
-    },
-}
-_UNITS: Mapping[str, str] = {
-    "day": "day",
-    "week": "week",
-    "weekend": "weekend",
-    "month": "month",
-    "year": "year",
-    "tag": "day",
-    "woche": "week",
-    "wochenende": "weekend",
-    "monat": "month",
-    "jahr": "year",
+def _part(first: str, last: str) -> NamedTime:
+    """Return a part of a year from its first to its last month or day, as `12-24 12-26`."""
+    begin, end = (
+        NamedTime(int(month), int(day) if day else None)
+        for month, _, day in (bound.partition("-") for bound in (first, last))
+    )
+    return replace(begin, through=end)
+
+
+_MONTHS_OF_YEAR = 12
+_MONTHS_IN: Mapping[str, int] = {"month": 1, "quarter": 3, "year": 12}
+_PAST_DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+"""The days of the past week, month or year, before today."""
+_A_FEW = (6, 2)
+"""The most and the fewest of `a few days ago`."""
+
+_LAST = r"last|past|previous|(?:letzt|vorig|vergangen)e[mnrs]?"
+_THIS = r"this|diese[mnrs]?"
+_NUMBER_WORDS: Mapping[str, str] = {
+    word: number for number, words in _WORDS["numbers"].items() for word in words.split()
 }
 _WEEKDAYS: Mapping[str, int] = {
-    day: place
-    for days in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-    )
-    for place, day in enumerate(days.split())
+    day: place for days in _WORDS["weekdays"].values() for place, day in enumerate(days.split())
 }
-_MOST_AGO = 999
-
-_DAY_WORDS = "|".join(sorted(_DAYS_BEFORE, key=len, reverse=True))
-_MANY = rf"(?P<many>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
-_ONE = "|".join(sorted({*_UNITS, *_WEEKDAYS}, key=len, reverse=True))
-_BEFORE_TODAY = re.compile(
-    rf"(?P<day>{_DAY_WORDS.replace('|', '(?![a-zа-я])|')}(?![a-zа-я]))"
-    rf"|\b(?:a )?{_MANY} (?P<ago>day|week|month|year)s? ago\b"
-    rf"|\bvor {_MANY.replace('<many>', '<vor>')} (?P<her>tag|woche|monat|jahr)(?:en?|n)?\b"
-    rf"|\b(?:the (?:last|past)|(?:den|die) (?:letzten|vergangenen)) {_MANY.replace('<many>', '<since>')}"
-    r" (?P<long>day|week|month|year|tag|woche|monat|jahr)(?:s|en?|n)?\b"
-    rf"|\b(?:on|am) (?P<weekday>{'|'.join(_WEEKDAYS)})\b"
-    rf"|\b(?P<which>last|past|previous|this|(?:letzt|vorig|vergangen|dies)e[mnrs]?) (?P<unit>{_ONE})\b",
+_ANY_UNIT = "|".join(_UNITS.values())
+_PARTS = tuple(
+    (re.compile(words, re.IGNORECASE), _part(*bounds.split()))
+    for bounds, words in _WORDS["parts"].items()
+)
+_IN_PARTS = re.compile(
+    rf"(?:\b(?P<lead>{_LAST}|{_THIS}|in|during|since|over|at|on|until|before|after|im|an|zu|seit|vor|nach|bis|en|cet"
+    rf"|l['’]|el|este|la|in|d')(?:\s+(?:the|der|dem|el|la|l['’]))?(?:\s+|(?<=['’])))?"
+    rf"(?<!\w)(?P<name>{'|'.join(_WORDS['parts'].values())})(?!\w)"
+    rf"(?:\s+(?P<over>derni[eè]re?|pasad[oa]|passad[oa]|scors[oa]))?"
+    rf"(?:,?\s+(?:(?:of|de|del)\s+)?(?P<year>{_YEAR})\b)?",
     re.IGNORECASE,
 )
-_CURRENT = ("this", "dies")
+
+
+_FORMS: Sequence[tuple[str, str]] = (
+    *(("told", words) for words in _WORDS["told"].values()),
+    *((kind, form) for kind in ("ago", "since", "weekday") for form in _WORDS[kind]["forms"]),
+    ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) )"),
+    (
+        "past",
+        r"(?:on|am) <W>(?! (?:before|after|of) )|(?:on|over|at|am|übers) (?:the )?(?:weekend|wochenende)",
+    ),
+)
+_TOLD = tuple(_WORDS["told"])
+_NUMBER = (
+    r"(?:an? |ein |de )?(?P<n#>\d{1,3}|"
+    rf"{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})(?: of)?"
+)
+
+
+def _pattern(forms: Iterable[tuple[str, str]]) -> re.Pattern[str]:
+    """Return the pattern of all forms; each has groups of its own for its kind, number, unit and weekday."""
+    parts = {
+        "<N>": _NUMBER,
+        "<U>": rf"(?P<u#>{_ANY_UNIT})",
+        "<W>": rf"(?P<w#>{'|'.join(_WEEKDAYS)})",
+    }
+    patterns = []
+    for place, (kind, form) in enumerate(forms):
+        whole = re.sub("<[NUW]>", lambda part: parts[part[0]], form)
+        patterns.append(f"(?P<{kind}#>{whole})".replace("#", str(place)))
+    letter = "[a-zß-öø-ÿа-яё]"
+    return re.compile(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.IGNORECASE)
+
+
+_BEFORE_TODAY = _pattern(_FORMS)
 _PAST = re.compile(
     r"\b(?:did|was|were|had|happened|said|told|talked|habe?|haben|hat|hast|hatten?|war|waren|wurden?)\b",
     re.IGNORECASE,
@@ -305,102 +506,116 @@ _PAST = re.compile(
 """The verbs of a question about the past, in which a weekday is the last one."""
 
 
+def _kind(match: re.Match[str]) -> tuple[str, int]:
+    """Return the kind of a time that is told from today, and the place of its form."""
+    kind = (match.lastgroup or "").rstrip(string.digits)
+    return kind, int((match.lastgroup or "")[len(kind) :])
+
+
 def _told_from_today(question: str) -> Iterator[re.Match[str]]:
     """Yield the times that are told from today; a bare weekday only in a question about the past."""
     question = " ".join(question.split())
     is_past = _PAST.search(question) is not None
-    return (one for one in _BEFORE_TODAY.finditer(question) if is_past or not one["weekday"])
+    for one in _BEFORE_TODAY.finditer(question):
+        if one[0].lower() == "hier" and language(question) != "fr":
+            # German and Dutch for `here`.
+            continue
+        if is_past or _kind(one)[0] != "past":
+            yield one
 
 
-def _relative_times(question: str, today: date) -> Iterator[tuple[RelativeTime, str]]:
-    """Yield the times that are told from today, each with its words."""
+def _told_in(question: str, today: date | None) -> Iterator[Worded]:
+    """Yield the times that are told from today, each with its words; none without that."""
+    if today is None:
+        return
     for match in _told_from_today(question):
         try:
-            yield _relative(match, today), match[0]
-        except (OverflowError, ValueError):
-            # Before the first year.
+            time = _told(match, today)
+            side = None if _kind(match)[0] == "since" else _side(match.string, match.start())
+            yield _period(time, side), match[0]
+        except (OverflowError, ValueError, KeyError):
+            # Before the first year, or no number.
             continue
 
 
-def _relative(match: re.Match[str], today: date) -> RelativeTime:
-    if day := match["day"]:
-        if match.start() and day.isascii() and match.string[match.start() - 1].isalpha():
-            raise ValueError(day)
-        return _days(today - timedelta(days=_DAYS_BEFORE[day.lower()]))
-    if match["ago"] or match["her"]:
-        unit = _UNITS[(match["ago"] or match["her"]).lower()]
-        return _ago(_number(match["many"] or match["vor"]), unit, today)
-    if match["long"]:
-        unit, many = _UNITS[match["long"].lower()], _number(match["since"])
-        return RelativeTime(_ago(many, unit, today).first, today)
-    if weekday := match["weekday"]:
-        return _named(weekday.lower(), today, current=False)
-    current = match["which"].lower().startswith(_CURRENT)
-    return _named(match["unit"].lower(), today, current=current)
+def _told(match: re.Match[str], today: date) -> Period:
+    kind, place = _kind(match)
+    number, found, weekday = (match.groupdict().get(f"{part}{place}") for part in "nuw")
+    unit = _unit(found or "weekend")
+    current = kind == "which" and re.fullmatch(_THIS, match["which"], re.IGNORECASE) is not None
+    if kind == "told":
+        unit, _, many = _TOLD[place].partition(" ")
+        return _ago(many, unit, today) if many == "few" else _calendar(int(many), unit, today)
+    if number:
+        ago = _ago(_number(number), unit, today)
+        return ago if kind == "ago" else Period(ago.first, today)
+    if kind == "since":
+        return Period(today - timedelta(days=_PAST_DAYS[unit]), today)
+    if weekday:
+        return _weekday(_WEEKDAYS[weekday.lower()], today, current=current)
+    return _calendar(0 if current else 1, unit, today)
 
 
-def _number(word: str) -> int:
-    return min(int(word) if word.isdigit() else _NUMBER_WORDS[word.lower()], _MOST_AGO)
+def _number(word: str) -> str:
+    return word if word.isdigit() else _NUMBER_WORDS[word.lower()]
 
 
-def _ago(many: int, unit: str, today: date) -> RelativeTime:
-    """Return the day, the seven days, the month or the year that lies so many before today."""
+def _unit(word: str) -> str:
+    return next(unit for unit, words in _UNITS.items() if re.fullmatch(words, word, re.IGNORECASE))
+
+
+def _ago(many: str, unit: str, today: date) -> Period:
+    """Return the day, the seven days or the calendar's unit that lies so many before today."""
+    if many == "few":
+        most, fewest = _A_FEW
+        return Period(_ago(str(most), unit, today).first, _ago(str(fewest), unit, today).last)
     if unit == "day":
-        return _days(today - timedelta(days=many))
-    if unit == "week":
-        middle = today - timedelta(weeks=many)
-        return _days(middle - timedelta(days=3), 7)
-    if unit == "month":
-        month = today.year * 12 + today.month - 1 - many
-        return _month(month // 12, month % 12 + 1)
-    return RelativeTime(date(today.year - many, 1, 1), date(today.year - many, 12, 31))
+        # Fourteen days ago is about a fortnight.
+        about = int(many) // 7
+        return _days(today - timedelta(days=int(many) + about), 2 * about + 1)
+    weeks = {"week": 1, "fortnight": 2}.get(unit)
+    if weeks is None:
+        return _calendar(int(many), unit, today)
+    return _days(today - timedelta(weeks=int(many) * weeks, days=3), 7)
 
 
-def _named(unit: str, today: date, *, current: bool) -> RelativeTime:
-    """Return a week, weekend, month, year or weekday: this one, or the last one before today."""
-    monday = today - timedelta(days=today.weekday())
-    if unit in _WEEKDAYS:
-        if current:
-            return _days(monday + timedelta(days=_WEEKDAYS[unit]))
-        return _days(today - timedelta(days=(today.weekday() - _WEEKDAYS[unit] - 1) % 7 + 1))
-    kind = _UNITS[unit]
-    if kind == "week":
-        return _days(monday if current else monday - timedelta(days=7), 7)
-    if kind == "weekend":
-        return _days(monday + timedelta(days=5 if current else -2), 2)
-    return _ago(0 if current else 1, kind, today)
+def _calendar(number: int, unit: str, today: date) -> Period:
+    """Return the unit of the calendar that lies so many before that of today."""
+    monday = today - timedelta(days=today.weekday() + 7 * number)
+    match unit:
+        case "day":
+            return _days(today - timedelta(days=number))
+        case "week" | "fortnight":
+            return _days(monday, 7)
+        case "weekend":
+            return _days(monday + timedelta(days=5), 2)
+    months = _MONTHS_IN[unit]
+    begun = ((today.year * _MONTHS_OF_YEAR + today.month - 1) // months - number) * months
+    return Period(_month(begun).first, _month(begun + months - 1).last)
 
 
-def _days(first: date, number: int = 1) -> RelativeTime:
-    return RelativeTime(first, first + timedelta(days=number - 1))
+def _weekday(weekday: int, today: date, *, current: bool) -> Period:
+    """Return a weekday: that of this week, or the last one before today."""
+    if current:
+        return _days(today - timedelta(days=today.weekday() - weekday))
+    return _days(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1))
 
 
-def _month(year: int, month: int) -> RelativeTime:
-    after = date(year + month // 12, month % 12 + 1, 1)
-    return RelativeTime(date(year, month, 1), after - timedelta(days=1))
+def _days(first: date, number: int = 1) -> Period:
+    return Period(first, first + timedelta(days=number - 1))
 
 
-def _in_words(match: re.Match[str], side: Side | None) -> NamedTime | None:
-    """Return the month, or the day of it; None if it is a name or another word."""
-    word, before = match["month"].lower(), match["before"] or ""
-    if before.endswith(".") and word in _MODAL:
-        # A sentence ends there: It costs 12. May I pay?
-        before = ""
-    day = before or match["after"]
-    if not _is_month(match, day):
-        return None
-    return NamedTime(
-        _NUMBERS[word],
-        int(_NO_DIGIT.sub("", day)) if day else None,
-        int(match["year"]) if match["year"] else None,
-        side,
-    )
+def _month(number: int) -> Period:
+    """Return a month by its number from the first month of the year 0."""
+    year, month = divmod(number, 12)
+    after = date(year + (month + 1) // 12, (month + 1) % 12 + 1, 1)
+    return Period(date(year, month + 1, 1), after - timedelta(days=1))
 
 
-def _is_month(match: re.Match[str], day: str | None) -> bool:
+def _is_month(match: re.Match[str]) -> bool:
     """Tell whether it is a month rather than a name or another word."""
-    word, lead = match["month"].lower(), (match["lead"] or "").lower()
-    if word in _WORDS_HERE and not (lead in _LEADS_THERE or (day or "").endswith(".")):
+    word, lead, day = match["month"].lower(), (match["lead"] or "").lower(), _day_of(match)
+    if word in _WORDS_HERE and not (lead in _LEADS_THERE or day.endswith(".")):
         spoken = language(match.string)
         if spoken is None or spoken == ENGLISH:
             return False
@@ -426,15 +641,22 @@ def _years(time: NamedTime, about: int) -> Sequence[int]:
 
 def _spans(time: NamedTime, years: Sequence[int]) -> list[tuple[date, date]]:
     """Return its first and last day in each of the years that have it."""
+    end = time.through or time
     spans = []
     for year in years:
         try:
-            if time.day is not None:
-                spans.append((date(year, time.month, time.day),) * 2)
-            elif MINYEAR <= year < MAXYEAR:
-                after = date(year + time.month // 12, time.month % 12 + 1, 1)
-                spans.append((date(year, time.month, 1), after - timedelta(days=1)))
+            last_year = end.year or year + (time.through is not None and _is_later(time, end))
+            spans.append((_bounds(time, year).first, _bounds(end, last_year).last))
         except ValueError:
             # The 30th of February, or a month 13.
             continue
-    return spans
+    return [(first, last) for first, last in spans if first <= last]
+
+
+def _bounds(time: NamedTime, year: int) -> Period:
+    """Return the first and the last day of a month or a day. Raises `ValueError`."""
+    if time.day is not None:
+        return _days(date(year, time.month, time.day))
+    if not (MINYEAR <= year < MAXYEAR and 1 <= time.month <= _MONTHS_OF_YEAR):
+        raise ValueError(time)
+    return _month(year * 12 + time.month - 1)

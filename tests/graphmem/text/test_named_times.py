@@ -1,6 +1,6 @@
 """Which days and months a question names, and how near a moment lies to them."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given, strategies as some
 from graphmem.text.named_times import (
     NEAR_DAYS,
     NamedTime,
-    RelativeTime,
+    Period,
     named_days,
     named_times,
     nearness,
@@ -136,6 +136,77 @@ WEDNESDAY = date(2026, 3, 11)
 
 
 @pytest.mark.parametrize(
+    ("question", "spans"),
+    [
+        ("What did we do in 2025?", [("2025-01-01", "2025-12-31")]),
+        ("im Jahr 2025", [("2025-01-01", "2025-12-31")]),
+        ("в 2025 году", [("2025-01-01", "2025-12-31")]),
+        ("between 2023 and 2024", [("2023-01-01", "2024-12-31")]),
+        ("since 2024", [("2024-01-01", "9999-12-31")]),
+        ("before 2024", [("0001-01-01", "2023-12-31")]),
+        ("from March to June 2025", [("2025-03-01", "2025-06-30")]),
+        ("from December to February 2026", [("2025-12-01", "2026-02-28")]),
+        ("zwischen Mai und Juli 2025", [("2025-05-01", "2025-07-31")]),
+        ("entre mayo y junio de 2025", [("2025-05-01", "2025-06-30")]),
+        ("from 3 March to 20 April 2025", [("2025-03-03", "2025-04-20")]),
+        ("3-5 March 2025", [("2025-03-03", "2025-03-05")]),
+        ("March 3–5, 2025", [("2025-03-03", "2025-03-05")]),
+        ("vom 3. bis 5. März 2025", [("2025-03-03", "2025-03-05")]),
+        ("in summer 2025", [("2025-06-01", "2025-08-31")]),
+        ("last spring", [("2025-03-01", "2025-05-31")]),
+        ("el verano pasado", [("2025-06-01", "2025-08-31")]),
+        ("in winter 2024", [("2024-12-01", "2025-02-28")]),
+        ("in Q2 2025", [("2025-04-01", "2025-06-30")]),
+        ("over Christmas 2025", [("2025-12-24", "2025-12-26")]),
+        ("last January", [("2026-01-01", "2026-01-31")]),
+        ("last March", [("2025-03-01", "2025-03-31")]),
+        ("in May last year", [("2025-05-01", "2025-05-31")]),
+        ("en mayo del año pasado", [("2025-05-01", "2025-05-31")]),
+        ("am 4.3.2025", [("2025-03-04", "2025-03-04")]),
+        ("2025/03/04", [("2025-03-04", "2025-03-04")]),
+        ("3/25/2025", [("2025-03-25", "2025-03-25")]),
+        ("3/4/2025", [("2025-04-03", "2025-04-03"), ("2025-03-04", "2025-03-04")]),
+        ("2025年3月4日", [("2025-03-04", "2025-03-04")]),
+        ("4 марта 2025", [("2025-03-04", "2025-03-04")]),
+        ("on port 2025, in 1.2025, of the spring", []),
+    ],
+)
+def test_years_ranges_and_parts_of_a_year_are_times(
+    question: str, spans: list[tuple[str, str]]
+) -> None:
+    for first, last in spans:
+        for day, near in ((first, 1.0), (last, 1.0)):
+            noon = datetime.combine(date.fromisoformat(day), time(12), UTC)
+            assert nearness(noon, named_times(question, WEDNESDAY)) == near
+    told = {
+        day
+        for day in (WEDNESDAY - timedelta(days=back) for back in range(1_000))
+        if nearness(datetime.combine(day, time(12), UTC), named_times(question, WEDNESDAY)) == 1.0
+    }
+    ends = [(date.fromisoformat(first), date.fromisoformat(last)) for first, last in spans]
+    assert all(any(first <= day <= last for first, last in ends) for day in told)
+
+
+@pytest.mark.parametrize("question", ["in apr\u0131l 2026", "\u017fince 2 May", "la\u017ft week"])
+def test_letters_that_are_equal_but_for_case_are_read(question: str) -> None:
+    assert named_times(question, WEDNESDAY)
+
+
+def test_a_long_question_is_read_at_both_ends() -> None:
+    long = f"yesterday {'word ' * 2_000} on 3 March"
+
+    assert len(named_times(long, WEDNESDAY)) == 2
+    assert named_times(f"{'word ' * 1_000} yesterday {'word ' * 1_000}", WEDNESDAY) == []
+
+
+@pytest.mark.parametrize(
+    "question", ["seit dem 3. März", "depuis le 3 mars, qui est venu ?", "desde el 3 de marzo"]
+)
+def test_sides_are_read_in_other_languages(question: str) -> None:
+    assert named_times(question, WEDNESDAY) == [NamedTime(3, 3, 2026, "since")]
+
+
+@pytest.mark.parametrize(
     ("question", "first", "last"),
     [
         ("What did we eat yesterday?", "2026-03-10", "2026-03-10"),
@@ -160,12 +231,45 @@ WEDNESDAY = date(2026, 3, 11)
         ("vor zwei Jahren", "2024-01-01", "2024-12-31"),
         ("in the last 3 days", "2026-03-08", "2026-03-11"),
         ("in den letzten zwei Monaten", "2026-01-01", "2026-03-11"),
+        ("a fortnight ago", "2026-02-22", "2026-02-28"),
+        ("two months back", "2026-01-01", "2026-01-31"),
+        ("vor vierzehn Tagen", "2026-02-23", "2026-02-27"),
+        ("a few days ago", "2026-03-05", "2026-03-09"),
+        ("vor ein paar Tagen", "2026-03-05", "2026-03-09"),
+        ("half a year ago", "2025-09-01", "2025-09-30"),
+        ("last quarter", "2025-10-01", "2025-12-31"),
+        ("in the past week", "2026-03-04", "2026-03-11"),
+        ("during the last month", "2026-02-09", "2026-03-11"),
+        ("vorletzte Woche", "2026-02-23", "2026-03-01"),
+        ("What did we do over the weekend?", "2026-03-07", "2026-03-08"),
+        ("la semaine dernière", "2026-03-02", "2026-03-08"),
+        ("Qu'a-t-on fait hier ?", "2026-03-10", "2026-03-10"),
+        ("lundi dernier", "2026-03-09", "2026-03-09"),
+        ("il y a trois jours", "2026-03-08", "2026-03-08"),
+        ("¿Qué compré el mes pasado?", "2026-02-01", "2026-02-28"),
+        ("hace tres días", "2026-03-08", "2026-03-08"),
+        ("tre giorni fa", "2026-03-08", "2026-03-08"),
+        ("na semana passada", "2026-03-02", "2026-03-08"),
+        ("drie dagen geleden", "2026-03-08", "2026-03-08"),
+        ("för tre dagar sedan", "2026-03-08", "2026-03-08"),
+        ("на прошлой неделе", "2026-03-02", "2026-03-08"),
+        ("три дня назад", "2026-03-08", "2026-03-08"),
+        ("我们三天前", "2026-03-08", "2026-03-08"),
+        ("上个月", "2026-02-01", "2026-02-28"),
+        ("先週", "2026-03-02", "2026-03-08"),
+        ("three weeks before last week", "2026-03-02", "2026-03-08"),
+        ("since last week", "2026-03-02", "9999-12-31"),
+        ("seit letzter Woche", "2026-03-02", "9999-12-31"),
+        ("since Monday", "2026-03-09", "9999-12-31"),
+        ("before yesterday", "0001-01-01", "2026-03-09"),
+        ("until last week", "0001-01-01", "2026-03-08"),
+        ("after yesterday", "2026-03-11", "9999-12-31"),
     ],
 )
 def test_a_relative_time_is_told_from_the_day_of_the_question(
     question: str, first: str, last: str
 ) -> None:
-    named = [RelativeTime(date.fromisoformat(first), date.fromisoformat(last))]
+    named = [Period(date.fromisoformat(first), date.fromisoformat(last))]
     assert named_times(question, WEDNESDAY) == named
     assert named_times(question) == []
 
@@ -177,6 +281,8 @@ def test_a_relative_time_is_told_from_the_day_of_the_question(
         "What do we have on Tuesday?",
         "the lastweek of it",
         "What a holidaytoday",
+        "Was haben wir hier gesagt?",
+        "the last week of it",
         "ago",
         "vor Tagen",
     ],
@@ -186,7 +292,7 @@ def test_what_tells_no_day_is_no_relative_time(question: str) -> None:
 
 
 def test_relative_times_come_with_their_words_too() -> None:
-    yesterday = RelativeTime(date(2026, 3, 10), date(2026, 3, 10))
+    yesterday = Period(date(2026, 3, 10), date(2026, 3, 10))
     question = "What  did we eat Yesterday or on 3 March?"
 
     assert named_days(question, WEDNESDAY) == [
@@ -225,7 +331,7 @@ def test_a_moment_is_near_a_relative_time_by_its_day_in_the_zone() -> None:
 
 @given(some.text(), some.dates())
 def test_any_question_of_any_day_will_do(question: str, today: date) -> None:
-    for time in named_times(f"999 years ago, last week, {question}", today):
-        assert isinstance(time, NamedTime) or time.first <= time.last
+    for one in named_times(f"999 years ago, last week, {question}", today):
+        assert isinstance(one, NamedTime) or one.first <= one.last
     for first, last in told_days(named_times(question, today), today):
         assert first <= last
