@@ -223,8 +223,8 @@ async def main() -> None:
             for number in range(CLIENTS):
                 async with client_of(url, number) as http:
                     facts = [{"fact": text} for text in sentences(FACTS, seed=number)]
-                    for start in range(0, FACTS, 100):
-                        answer = await http.post("/api/v0/facts", json=facts[start : start + 100])
+                    for start in range(0, FACTS, 20):
+                        answer = await http.post("/api/v0/facts", json=facts[start : start + 20])
                         answer.raise_for_status()
             async with client_of(url, 0) as http:
                 for text in sentences(WARMED, seed=4):
