@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import get_args
 
 from graphmem.accesses import forget_old_reads
+from graphmem.clients import drop_old_counts
 from graphmem.context import random_id
 from graphmem.contexts.context import SWEEP, sweep_contexts
 from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
@@ -56,6 +57,7 @@ async def _sweep_runs(_held: Claim, runtime: Runtime) -> None:
 async def _delete_old_records(_held: Claim, runtime: Runtime) -> None:
     """Delete records of all clients that are older than the settings allow; memories written by runs stay."""
     now, settings, counted = present(), runtime.settings, dict.fromkeys(RECORDS, 0)
+    await drop_old_counts(now=now, graph=runtime.graph)
     if settings.keep_accesses_days:
         before = now - timedelta(days=settings.keep_accesses_days)
         counted["reads"] = await forget_old_reads(before=before, graph=runtime.graph)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from graphmem.config import ClientLimits, Settings, WatchedFile, variable
 from graphmem.errors import DayLimitReached, InvalidInput, SettingError, StoreLimitReached
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.model.pages import GivenCursor, listing, page
 from graphmem.model.times import present
 from graphmem.model.validation import told, validated
@@ -132,6 +132,7 @@ NEXT_CLIENT = Query("clients/next_client", NextClient)
 USAGE = Query("clients/usage", CountedUsage)
 STORED_TEXTS = Query("clients/stored_texts", StoredTexts)
 COUNT_USAGE = Query("clients/count_usage", CountedUsage, writes=True)
+DROP_OLD_USAGES = Query("clients/drop_old_usages", RowsWritten, writes=True)
 
 
 class LimitsOfClients:
@@ -232,19 +233,36 @@ async def hold_to_limits(
     if usage is None or (
         not is_fresh and any(_excesses(_without(usage, gone), transaction.limits))
     ):
-        [usage] = await transaction.rows(
-            COUNT_USAGE,
-            client_id=client_id,
-            day=day_of(now),
-            begin=_midnight(now),
-            now=now,
-        )
+        usage = await _count(transaction, client_id=client_id, now=now)
     net = Written(
         memories=added.memories - gone.memories,
         bytes=added.bytes - gone.bytes,
         tokens=added.tokens,
     )
     _refuse_excess(_without(usage, gone), transaction.limits, net, now)
+
+
+async def _count(transaction: Transaction, *, client_id: str, now: datetime) -> CountedUsage:
+    """Count what a client has, and keep it; today's tokens stay if they are counted already."""
+    rows = await transaction.rows(
+        COUNT_USAGE, client_id=client_id, day=day_of(now), begin=_midnight(now), now=now
+    )
+    return rows[0]
+
+
+async def keep_tokens(*, client_id: str, now: datetime, graph: Graph) -> None:
+    """Count anew what a client has whose nodes are deleted, if its tokens of today are still counted."""
+
+    async def work(transaction: Transaction) -> None:
+        if await transaction.rows(USAGE, client_id=client_id):
+            await _count(transaction, client_id=client_id, now=now)
+
+    await graph.write(work)
+
+
+async def drop_old_counts(*, now: datetime, graph: Graph) -> None:
+    """Delete the counts of earlier days of clients that have no memory. Raises `Unavailable`."""
+    await graph.change(DROP_OLD_USAGES, day=day_of(now))
 
 
 async def hold_context_to_limits(transaction: Transaction, added: int, *, client_id: str) -> None:

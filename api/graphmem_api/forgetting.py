@@ -95,14 +95,18 @@ async def forget_client(
 ) -> Receipt:
     """Delete everything of a client; for the client itself and for operators. `dry_run` deletes nothing.
 
-    Memories that are written meanwhile may remain: revoke the client's keys first. 409 under a legal hold.
+    Memories that are written meanwhile may remain: revoke the client's keys first. Where limits hold, the
+    number of tokens that a client has written today stays until tomorrow if it forgets itself. 409 under a
+    legal hold.
     """
     if client.role != "operator" and client.id != client_id:
         raise PermissionDeniedException(
             "a client may forget itself; another one is forgotten with a key of the role operator only"
         )
     context = runtime.context(validated(client_id, ClientId, "client_id"))
-    return await use_case.forget_client(context, dry_run=asked.dry_run)
+    return await use_case.forget_client(
+        context, dry_run=asked.dry_run, keeps_tokens=client.role != "operator"
+    )
 
 
 @put(

@@ -3,6 +3,7 @@ CYPHER 25
 //
 // $client_id  string  the client
 // $limit      int     the maximum number of each kind
+// $kept_day   string  the day of which its count of tokens stays, such as 2026-11-24; '' for none
 CALL () {
   MATCH (node:Job {client_id: $client_id}) WHERE node.kind IS NOT NULL AND node.key IS NOT NULL RETURN node LIMIT $limit
   UNION ALL
@@ -31,7 +32,7 @@ CALL () {
   UNION ALL
   MATCH (node:Audit {client_id: $client_id}) WHERE node.id IS NOT NULL RETURN node LIMIT $limit
   UNION ALL
-  MATCH (node:Usage {client_id: $client_id}) RETURN node LIMIT $limit
+  MATCH (node:Usage {client_id: $client_id}) WHERE node.day <> $kept_day OR node.tokens = 0 RETURN node LIMIT $limit
   UNION ALL
   MATCH (node:Client {client_id: $client_id}) RETURN node LIMIT $limit
 }

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from graphmem.accesses import READS_AT_ONCE
+from graphmem.clients import day_of, keep_tokens
 from graphmem.context import Context
 from graphmem.conversations.conversation import delete_conversation
 from graphmem.conversations.types import Deleted
@@ -138,8 +139,13 @@ async def forget(asked: ForgetAsked, context: Context) -> Receipt:
     return _receipt(memories, others, context.now())
 
 
-async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
+async def forget_client(
+    context: Context, *, dry_run: bool = False, keeps_tokens: bool = False
+) -> Receipt:
     """Delete everything of the context's client; return the receipt.
+
+    With `keeps_tokens` the number of tokens that it has written today stays until tomorrow, if it is
+    counted: a client that deletes itself may not write more for that.
 
     What is written meanwhile may stay: withdraw the client's keys first. Raises `LegalHold`, `Unavailable`.
     """
@@ -151,7 +157,10 @@ async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
         rows = await graph.rows(COUNTED_NODES, client_id=client_id, kinds=list(KINDS))
     else:
         await _record_questions(context)
-        rows = await _erase_nodes(context)
+        now = context.now()
+        rows = await _erase_nodes(context, kept_day=day_of(now) if keeps_tokens else "")
+        if keeps_tokens:
+            await keep_tokens(client_id=client_id, now=now, graph=graph)
         _forget_caches(context)
     for row in rows:
         if row.kind is not None:
@@ -396,8 +405,8 @@ async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
     return Counter()
 
 
-async def _erase_nodes(context: Context) -> list[NodesGone]:
-    """Delete all nodes of the context's client in batches; return what was deleted."""
+async def _erase_nodes(context: Context, *, kept_day: str) -> list[NodesGone]:
+    """Delete all nodes of the context's client in batches, but a day's count; return what was deleted."""
     client_id, graph = context.client_id, context.graph
 
     async def erase_some(elements: list[str], transaction: Transaction) -> list[NodesGone]:
@@ -406,8 +415,11 @@ async def _erase_nodes(context: Context) -> list[NodesGone]:
 
     gone: list[NodesGone] = []
     # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
-    for query, limit in ((SOME_READS, READS_AT_ONCE), (SOME_NODES, NODES_AT_ONCE)):
-        while some := await graph.rows(query, client_id=client_id, limit=limit):
+    for query, given in (
+        (SOME_READS, {"limit": READS_AT_ONCE}),
+        (SOME_NODES, {"limit": NODES_AT_ONCE, "kept_day": kept_day}),
+    ):
+        while some := await graph.rows(query, client_id=client_id, **given):
             gone += await graph.delete(partial(erase_some, [one.element for one in some]))
     return gone
 

@@ -11,6 +11,9 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
+from graphmem.context import Context
+from graphmem.forgetting.forget import forget_client
+from graphmem.forgetting.types import Receipt
 from graphmem.runtime import Runtime
 
 PREFIX = "/api/v0"
@@ -151,6 +154,23 @@ async def test_a_client_in_the_path_that_cannot_be_one_is_refused_by_its_name(
     ):
         answer = await http.request(method, url, json=body)
         assert (answer.status_code, answer.json()["field"]) == (400, "client_id"), method
+
+
+async def test_only_an_operator_gives_a_client_its_tokens_of_the_day_again(
+    keyed: Litestar, asking: Any, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bool] = []
+
+    async def forget(context: Context, *, dry_run: bool, keeps_tokens: bool) -> Receipt:
+        kept.append(keeps_tokens)
+        return await forget_client(context, dry_run=True)
+
+    monkeypatch.setattr("graphmem.forgetting.forget.forget_client", forget)
+    async with asking(keyed) as http:
+        for key in ("ours", "theirs"):
+            path = f"{PREFIX}/clients/{memory.client_id}"
+            assert (await http.delete(path, headers=bearer(key))).status_code == 200
+    assert kept == [True, False]
 
 
 async def test_a_client_forgets_itself_and_an_operator_any(

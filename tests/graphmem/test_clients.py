@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from graphmem import config
 from graphmem.client import Graphmem
-from graphmem.clients import CountedUsage, LimitsOfClients, day_of, read_limits
+from graphmem.clients import (
+    CountedUsage,
+    LimitsOfClients,
+    day_of,
+    drop_old_counts,
+    read_limits,
+)
 from graphmem.config import ClientLimits
 from graphmem.errors import (
     DayLimitReached,
@@ -18,6 +24,7 @@ from graphmem.errors import (
     SettingError,
     StoreLimitReached,
 )
+from graphmem.forgetting.forget import forget_client
 from graphmem.references.types import NewSpan
 from graphmem.runtime import Runtime
 
@@ -264,6 +271,37 @@ async def test_tokens_count_for_a_day_and_stay_when_memories_go(
     await runtime.graph.execute(OF_YESTERDAY, client_id=memory.client_id, day=yesterday)
     assert (await held.usage()).used.tokens_today == 0
     await held.remember_fact("Jonas has a boat.")
+
+
+async def test_a_client_that_deletes_itself_has_written_as_many_tokens_today(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    held = limited(runtime, memory, tokens_a_day=8)
+    context = held.runtime.context(memory.client_id)
+    await forget_client(context, keeps_tokens=True)
+    assert await used(held) == (None, None)
+    await held.remember_fact("Mara drinks tea.")
+    spent = (await held.usage()).used.tokens_today
+    await forget_client(context, keeps_tokens=True)
+    found = (await held.usage()).used
+    assert (found.memories, found.bytes, found.tokens_today) == (0, 0, spent)
+    with pytest.raises(DayLimitReached, match=f"has written {spent} today"):
+        await held.remember_fact("Jonas lives in Bergen and has two boats there.")
+
+    now = datetime.now(UTC)
+    yesterday = day_of(now - timedelta(days=1))
+    await drop_old_counts(now=now, graph=runtime.graph)
+    assert await used(held) == (0, 0)
+    await runtime.graph.execute(OF_YESTERDAY, client_id=memory.client_id, day=yesterday)
+    await drop_old_counts(now=now, graph=runtime.graph)
+    assert await used(held) == (None, None)
+
+    await held.remember_fact("Mara drinks tea.")
+    await runtime.graph.execute(OF_YESTERDAY, client_id=memory.client_id, day=yesterday)
+    await drop_old_counts(now=now, graph=runtime.graph)
+    assert (await used(held))[0] == 1
+    await held.forget_client()
+    assert await used(held) == (None, None)
 
 
 async def test_writers_at_once_do_not_exceed_the_limit_together(
