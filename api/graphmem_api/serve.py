@@ -425,15 +425,24 @@ class Protocol(H11Protocol):
         failure = Failure(status=status, code=HTTP_CODES[status], detail=detail)
         request_id = uuid.uuid4().hex
         body = msgspec.json.encode(problem(failure, "", request_id))
-        self._answer(status, MEDIA_TYPE, body, request_id)
+        self._answer(status, MEDIA_TYPE, body, request_id, retry_after=1 if status == 503 else None)
 
-    def _answer(self, status: int, media_type: str, body: bytes, request_id: str) -> None:
+    def _answer(
+        self,
+        status: int,
+        media_type: str,
+        body: bytes,
+        request_id: str,
+        *,
+        retry_after: int | None = None,
+    ) -> None:
         """Answer without the application, and hang up."""
         headers = [
             ("content-type", media_type),
             ("content-length", str(len(body))),
             ("x-request-id", request_id),
             ("connection", "close"),
+            *([("retry-after", str(retry_after))] if retry_after else []),
         ]
         protecting = protected([(name.encode(), value.encode()) for name, value in headers])
         for event in (

@@ -254,6 +254,7 @@ async def test_connections_beyond_the_limit_are_refused_until_one_ends(
         held[1][1].close()
     assert refused.startswith(b"HTTP/1.1 503")
     assert b'"code":"overloaded"' in refused
+    assert b"\r\nretry-after: 1\r\n" in refused
 
 
 async def test_a_connection_without_a_request_gives_its_place_to_a_new_one(
