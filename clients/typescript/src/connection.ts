@@ -54,7 +54,7 @@ export class Unauthorized extends GraphmemError {}
 export class CypherRefused extends GraphmemError {}
 /** A query, or the body of a request, took too long or too much. */
 export class CutOff extends GraphmemError {}
-/** The client has as many runs, statements or requests in progress as it may have. */
+/** The client has as many runs, statements or requests in progress, memories, bytes or tokens as it may have. */
 export class TooMany extends GraphmemError {}
 /** Temporary: the service, its database or a model does not answer now. */
 export class Unavailable extends GraphmemError {}
@@ -75,6 +75,9 @@ const BY_STATUS: Record<number, Kind> = {
   504: Unavailable,
   507: Unavailable,
 };
+
+/** The failures whose status they share with others. */
+const BY_CODE: Record<string, Kind> = { store_limit_reached: TooMany };
 
 /** Refused before anything was done, because the service was busy. */
 const NOT_BEGUN = new Set(["overloaded", "too_many_requests"]);
@@ -233,7 +236,7 @@ async function failure(request: Request, response: Response): Promise<GraphmemEr
     return foreign(request, response, retryAfter);
   }
   const refused = status === 403 && problem.code.startsWith("cypher_");
-  const kind = refused ? CypherRefused : (BY_STATUS[status] ?? GraphmemError);
+  const kind = refused ? CypherRefused : (BY_CODE[problem.code] ?? BY_STATUS[status] ?? GraphmemError);
   return new kind(problem.detail, { problem, retryAfter });
 }
 

@@ -156,6 +156,7 @@ test("each failure is an error of its kind, with what the problem says", async (
     [problem(409, "budget_exhausted", { requested: 9, remaining: 3 }), Conflict],
     [problem(403, "cypher_writes"), CypherRefused],
     [problem(429, "too_many_runs", {}, { "Retry-After": "5" }), TooMany],
+    [problem(507, "store_limit_reached", { limit: 5 }), TooMany],
   ];
   for (const [answer, kind] of kinds) {
     const { client } = stubbed(answer);
