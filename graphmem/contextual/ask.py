@@ -23,6 +23,7 @@ from graphmem.contextual.narrowing import (
     ContextualSearch,
     NarrowedSearch,
     answering,
+    by_time,
     filters_of,
     find_candidates,
     load_heads,
@@ -46,7 +47,7 @@ from graphmem.retrieval.finding import (
     with_own_words,
     with_passages,
 )
-from graphmem.retrieval.ranking import LONGEST_RANKED, ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED
 from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weighed_stems
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.ask import load_whole
@@ -104,6 +105,7 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         words=asked_words(query.query, context.calibration.knowledge),
         knowledge=context.calibration.knowledge,
         times=named_times(query.query, today),
+        today=today,
         zone=zone,
         validity=validity,
     )
@@ -274,7 +276,8 @@ def _matching(
         one.id: score
         for of_session in search.hits.values()
         for one, score in of_session
-        if one.id in texts and search.relevance(one.cosine, texts[one.id], scale) > 0.0
+        if one.id in texts
+        and (search.is_of_time(one) or search.relevance(one.cosine, texts[one.id], scale) > 0.0)
     }
 
 
@@ -292,7 +295,9 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
     found = [
         one
         for one in await find_candidates(search, context)
-        if query.query.strip() == EVERYTHING or _matches(one, context.calibration)
+        if query.query.strip() == EVERYTHING
+        or search.is_of_time(one)
+        or _matches(one, context.calibration)
     ]
     filters = filters_of(search)
     judge = judgement(
@@ -301,9 +306,10 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         await unheard_names(question, filters, context),
         context.calibration,
         search.zone,
+        search.today,
     )
     packing = await pack(
-        ranked(found, question.words, "bm25" if question.lacks_vector else "default", search.cues),
+        [one for one, _ in by_time(found, search, "bm25" if question.lacks_vector else "default")],
         filters,
         context,
         words=weighed_stems(question.words, question.weight),

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import TypeVar
 
 from msgspec import Struct
@@ -13,12 +13,13 @@ from graphmem.context import Context
 from graphmem.contextual.types import ContextualQuery, Narrowing
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.recall.ask import find_in_each
+from graphmem.model.vocabulary import Ranking
+from graphmem.recall.ask import MOST_DAYS_TOLD, find_in_each, find_of_days
 from graphmem.retrieval.filters import Filters, Validity
 from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, by_maximum, min_max, weighted
 from graphmem.retrieval.knowledge import Knowledge
-from graphmem.retrieval.ranking import LONGEST_RANKED, Cues, cues_of, ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED, Cues, Ranked, cues_of, ranked
 from graphmem.retrieval.relevance import (
     NAMES_SHARE,
     AskedWords,
@@ -28,7 +29,14 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import NamedTime, Period, nearness
+from graphmem.text.named_times import (
+    Time,
+    Worded,
+    named_days,
+    nearness,
+    told_days,
+    words_at,
+)
 
 BEST_MESSAGES = 3
 """The best messages of a session that decide its relevance."""
@@ -126,8 +134,10 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     query: ContextualQuery
     question: Understood
     words: AskedWords
-    times: list[NamedTime | Period]
+    times: list[Time]
     """The times that the question names."""
+    today: date | None = None
+    """The day of the question in the zone of the asker; relative times are read if it is given."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
     knowledge: Knowledge = {}
@@ -141,6 +151,19 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
             return lexical_relevance(self.question.text, text)
         share = self.words.share(text)
         return share if cosine is None else self.words.relevance(cosine, share, scale)
+
+    @property
+    def days(self) -> list[Worded]:
+        """The days and the relative times that the question names, each with its words."""
+        return named_days(self.query.query, self.today)
+
+    def beside(self, one: Candidate) -> str:
+        """Return the words that count for a memory beside its text: who spoke, and when."""
+        return f"{one.name or ''} {words_at(one.occurred_at, self.days, self.zone)}"
+
+    def is_of_time(self, one: Candidate) -> bool:
+        """Tell whether a memory is of a time that the question names."""
+        return nearness(one.occurred_at, self.times, self.zone) == 1.0
 
     @property
     def cues(self) -> Cues | None:
@@ -165,9 +188,10 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     ) -> float:
         """Return the relevance, 0–1, of a session: of its best meaning and its best share of the words.
 
-        The name of who speaks counts as a word of the message, as it does in its vector.
+        The name of who speaks counts as a word of the message, as it does in its vector; so does the time
+        when it was said, if the question names it.
         """
-        said = [(one, f"{one.name or ''} {texts.get(one.id, '')}") for one in best]
+        said = [(one, f"{self.beside(one)} {texts.get(one.id, '')}") for one in best]
         if any(one.cosine is None for one in best):
             return max((self.relevance(one.cosine, text, scale) for one, text in said), default=0.0)
         nearest = max((one.cosine or 0.0 for one in best), default=0.0)
@@ -198,13 +222,15 @@ async def narrow(search: ContextualSearch, context: Context) -> NarrowedSearch:
 async def find_candidates(
     search: ContextualSearch, context: Context, *, source_type: str | None = None
 ) -> list[Candidate]:
-    """Return the candidates of a source type, without one those of everything."""
-    return await find_in_each(
-        search.question,
-        filters_of(search, source_type),
-        context,
-        longest_text=LONGEST_RANKED if search.question.words else 0,
+    """Return the candidates of a source type, without one those of everything; also those of a named time."""
+    asked, filters = search.question, filters_of(search, source_type)
+    days = told_days(search.times, search.today)[:MOST_DAYS_TOLD] if search.today else []
+    found, of_days = await asyncio.gather(
+        find_in_each(asked, filters, context, longest_text=LONGEST_RANKED if asked.words else 0),
+        find_of_days(asked, filters, context, days, search.zone),
     )
+    known = {one.id for one in found}
+    return [*found, *(one for one in of_days if one.id not in known)]
 
 
 def filters_of(search: ContextualSearch, source_type: str | None = None) -> Filters:
@@ -350,10 +376,17 @@ def answering(
     found: Sequence[Candidate], search: ContextualSearch
 ) -> list[tuple[Candidate, float]]:
     """Return the messages as recall ranks them, with a bonus for those of a named time."""
+    return [(one.candidate, score) for one, score in by_time(found, search)]
+
+
+def by_time(
+    found: Sequence[Candidate], search: ContextualSearch, ranking: Ranking = "default"
+) -> list[tuple[Ranked, float]]:
+    """Return the candidates in an order, with their scores, to which being of a named time adds."""
     times, zone = search.times, search.zone
     scored = [
-        (one.candidate, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times, zone))
-        for one in ranked(found, search.question.words, "default", search.cues)
+        (one, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times, zone))
+        for one in ranked(found, search.question.words, ranking, search.cues)
     ]
     return sorted(scored, key=lambda one: -one[1])
 

@@ -27,7 +27,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import NamedTime, Period, named_days, nearness
+from graphmem.text.named_times import Worded, named_days, words_at
 from graphmem.text.words import lucene_query, stem, terms
 
 ENOUGH = 0.22
@@ -67,7 +67,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     trust: float
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
-    days: Sequence[tuple[NamedTime | Period, str]] = ()
+    days: Sequence[Worded] = ()
     """The days and the relative times that the question names, each with its words."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
@@ -82,8 +82,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
-        dates = (words for day, words in self.days if nearness(moment, [day], self.zone) == 1.0)
-        beside = " ".join((name or "", *dates))
+        beside = f"{name or ''} {words_at(moment, self.days, self.zone)}"
         share = max(
             self.words.share(f"{beside} {passage}") for text in texts for passage in _passages(text)
         )

@@ -418,6 +418,11 @@ def nearness(moment: datetime, times: Iterable[Time], zone: tzinfo = UTC) -> flo
     return max(0.0, *near) if near else 0.0
 
 
+def words_at(moment: datetime, days: Iterable[Worded], zone: tzinfo = UTC) -> str:
+    """Return the words of those times in which a moment is: they count as words of what was said then."""
+    return " ".join(words for day, words in days if nearness(moment, [day], zone) == 1.0)
+
+
 def _near_days(time: Time, year: int) -> Iterator[tuple[date, date, int]]:
     """Yield the first and the last day of a time, and the number of days in which nearness falls to 0."""
     if isinstance(time, Period):

@@ -532,3 +532,29 @@ async def test_what_cannot_be_asked_names_the_field(memory: Graphmem) -> None:
     ):
         with pytest.raises(InvalidInput, match=field):
             await memory.search_contextual(**asked)
+
+
+@pytest.mark.parametrize("question", ["What happened yesterday?", "Was war gestern?"])
+async def test_a_time_that_is_named_finds_what_was_said_then(
+    memory: Graphmem, question: str
+) -> None:
+    now = datetime(2026, 3, 11, 12, tzinfo=UTC)
+    said: list[dict[str, Any]] = [
+        {
+            "role": "user",
+            "content": f"I told Ana about the ferry, number {number}.",
+            "occurred_at": now - timedelta(days=200 - number),
+            "session_id": f"s{number // 5}",
+        }
+        for number in range(120)
+    ]
+    at = now - timedelta(days=1)
+    goose = {"role": "user", "content": "The goose burned.", "occurred_at": at, "session_id": "g"}
+    await memory.remember("c", [*said, goose], create=True)
+
+    found = await memory.search_contextual(question, as_of=now, min_relevance=0.1)
+    fallen = await memory.search_contextual(question, as_of=now, min_relevance=1.0)
+
+    shown = {context.session_external_id: context.messages for context in found.contexts}
+    assert [turn.content for turn in shown["g"]] == ["The goose burned."]
+    assert (fallen.fallback, fallen.items[0].text) == ("global", "The goose burned.")
