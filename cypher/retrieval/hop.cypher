@@ -27,9 +27,12 @@ CALL (here) {
     MATCH (here)-[link:SUMMARIZES|
       // include link_types
     ]-(there:Memory)
-    // Each version of a memory has its links: those to old versions do not count as examined.
-    WHERE type(link) IN $types AND (there.active = true OR $timed)
-      AND (NOT $timed OR coalesce(link.created_at <= $created_by, true))
+    // Each version of a memory has its links: those to versions of other times do not count as examined.
+    WHERE type(link) IN $types AND CASE
+      WHEN $timed THEN coalesce(link.created_at <= $created_by, true)
+        // include held_then(there)
+      ELSE there.active = true
+    END
     RETURN there, type(link) AS type, null AS entity, 1.0 AS factor, coalesce(link.score, 1.0) AS strength
     LIMIT $looked_at
 
@@ -63,6 +66,11 @@ CALL (here) {
     CALL (names, mentioned) {
       UNWIND names AS name
       MATCH (name)<-[:NAMES]-(there:Memory)
+      WHERE CASE
+        WHEN $timed THEN true
+          // include held_then(there)
+        ELSE there.active = true
+      END
       RETURN there, 1.0 AS factor
       LIMIT $looked_at
 

@@ -321,3 +321,27 @@ async def test_a_version_from_the_past_has_the_links_to_what_held_then(memory: G
     assert {id for _, _, id in await linked(memory, new.id)} == {lamp, electric.id}
     found = await memory.search("Tom keeps the light", as_of=february, max_hops=1, max_results=2)
     assert [one.id for one in found.items] == [new.id, lamp]
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_versions_of_other_times_take_no_place_among_the_links_that_a_hop_examines(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    monkeypatch.setattr("graphmem.retrieval.expansion.LOOKED_AT", 2)
+    days = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 7)]
+    zebras = (await memory.remember_fact("Zebras graze", valid_at=days[0])).id
+    lights = [(await memory.remember_fact("The light is red", valid_at=days[0])).id]
+    await memory.link(zebras, lights[0], "relates_to")
+    for day in days[1:]:
+        light = await memory.supersede_fact(lights[-1], f"The light is {day:%A}", valid_at=day)
+        lights.append(light.id)
+
+    for place in (0, 3, 5):
+        found = await memory.search(
+            "Zebras graze",
+            max_hops=1,
+            as_of=days[place],
+            known_as_of=datetime.now(UTC) if known else None,
+        )
+        steps = [(step.from_id, step.to_id) for step in found.hop_paths]
+        assert (steps, found.degraded) == ([(zebras, lights[place])], [])
