@@ -79,7 +79,6 @@ class LockedHead(Struct, frozen=True):
 
 LOCK_VERSION = Query("memories/lock_version", LockedHead, writes=True)
 SUPERSEDE = Query("memories/supersede", RowsWritten, writes=True)
-COPY_LINKS = Query("memories/copy_links", RowsWritten, writes=True)
 VERSIONS = Query("memories/versions", Versions)
 
 KEPT_LINKS: tuple[LinkType, ...] = ("relates_to", "references", "refines")
@@ -148,12 +147,6 @@ async def supersede(
         active_word=scope_word(client_id, "active"),
         reason=reason,
         now=recorded,
-    )
-    await transaction.rows(
-        COPY_LINKS,
-        client_id=client_id,
-        id=new.draft.id,
-        head_id=head.id,
         types=list(map(stored_type, LINK_TYPES if head.kind == "reference" else KEPT_LINKS)),
     )
     return version

@@ -345,3 +345,38 @@ async def test_versions_of_other_times_take_no_place_among_the_links_that_a_hop_
         )
         steps = [(step.from_id, step.to_id) for step in found.hop_paths]
         assert (steps, found.degraded) == ([(zebras, lights[place])], [])
+
+
+async def test_a_version_that_begins_before_the_head_has_the_links_of_older_versions_of_that_time(
+    memory: Graphmem,
+) -> None:
+    winter, spring, summer, autumn = (
+        datetime(2026, month, 1, tzinfo=UTC) for month in (1, 3, 6, 9)
+    )
+    keeper = (await memory.remember_fact("Ana keeps the light", valid_at=winter)).id
+    oil = (await memory.remember_fact("The lamp burns oil", valid_at=winter)).id
+    await memory.link(keeper, oil, "refines")
+    gone = (await memory.remember_fact("The pier is closed", valid_at=winter)).id
+    await memory.link(keeper, gone, "refines")
+    gas = (await memory.supersede_fact(oil, "The lamp burns gas", valid_at=summer)).id
+    tom = (await memory.supersede_fact(keeper, "Tom keeps the light", valid_at=autumn)).id
+    await memory.unlink(tom, gone, "refines")
+    assert await linked(memory, tom) == {("refines", "out", gas)}
+
+    eva = (await memory.supersede_fact(tom, "Eva keeps the light", valid_at=spring)).id
+
+    assert await linked(memory, eva) == {("refines", "out", oil), ("refines", "out", gas)}
+    found = await memory.search("Eva keeps the light", as_of=spring, max_hops=1, max_results=2)
+    assert [one.id for one in found.items] == [eva, oil]
+
+
+async def test_a_link_by_similarity_has_the_score_of_the_new_text(memory: Graphmem) -> None:
+    [white] = await remembered_facts(memory, "The harbour wall is painted white")
+    kept = await memory.remember_fact("The harbour wall is painted grey")
+    [near] = kept.similar
+    new = (await memory.supersede_fact(kept.id, "Ferries need a new timetable")).id
+
+    [link] = (await memory.links(new)).links
+    assert (near.id, link.other_id, link.basis) == (white, white, "similar")
+    assert link.score is not None
+    assert 0 <= link.score < 0.75 < near.score
