@@ -748,7 +748,7 @@ class Graphmem:
     ) -> Link:
         """Link two memories; an existing link is returned unchanged.
 
-        Raises `MemoryNotFound`.
+        Raises `MemoryNotFound`, and `NotHead` for a new link with a memory that has a newer version.
 
         Args:
             type: `relates_to`, `references`, `refines`, `contradicts` or `derived_from`.
@@ -758,7 +758,7 @@ class Graphmem:
         return (await link_memories([new], self._context))[0]
 
     async def link_all(self, new: Iterable[NewLink | Mapping[str, Any]]) -> list[Link]:
-        """Make 1–500 links, all or none. Raises `MemoryNotFound`."""
+        """Make 1–500 links, all or none. Raises `MemoryNotFound`, `NotHead`; see `link`."""
         return await link_memories(validated(listed(new, "new"), NewLinks), self._context)
 
     async def unlink(

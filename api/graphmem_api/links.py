@@ -47,7 +47,7 @@ ONE_OR_MANY: Any = Link | list[Link]
         200: ResponseSpec(
             ONE_OR_MANY, generate_examples=False, description="All of them existed already"
         ),
-        **failures(404, 413, 415),
+        **failures(404, 409, 413, 415),
     },
 )
 async def add_links(
@@ -57,7 +57,8 @@ async def add_links(
     """Make one link or 1–500, all or none: 201, or 200 if all of them existed.
 
     `relates_to` (also `related_to`) is symmetric and stored once; `references`, `refines`, `contradicts` and
-    `derived_from` have a direction. Other routes supersede versions.
+    `derived_from` have a direction. Other routes supersede versions. A new link with a memory that has a
+    newer version is a 409, which names that version.
     """
     many = isinstance(data, list)
     links = await link_memories(data if isinstance(data, list) else [data], context)

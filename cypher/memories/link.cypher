@@ -7,11 +7,7 @@ CYPHER 25
 UNWIND $rows AS row
 MATCH (from:Memory {client_id: $client_id, id: row.from_id})
 MATCH (to:Memory {client_id: $client_id, id: row.to_id})
-// MERGE would also find a link to a byte range, so the lock keeps two writers from making one link twice.
-SET from.locked = true
-WITH row, from, to
-// A node that was deleted while this waited for the lock has no properties.
-WHERE from.kind IS NOT NULL
+// MERGE would also find a link to a byte range. The locks of both ends keep two writers from making one twice.
 CALL (row, from, to) {
   WITH row, from, to
   WHERE NOT EXISTS {

@@ -1165,7 +1165,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Link:
         """Link two memories; an existing link is returned unchanged.
 
-        Raises `MemoryNotFound`.
+        Raises `MemoryNotFound`, and `NotHead` for a new link with a memory that has a newer version.
 
         Args:
             type: `relates_to`, `references`, `refines`, `contradicts` or `derived_from`.
@@ -1176,7 +1176,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         )
 
     def link_all(self, new: Iterable[NewLink | Mapping[str, Any]]) -> list[Link]:
-        """Make 1–500 links, all or none. Raises `MemoryNotFound`."""
+        """Make 1–500 links, all or none. Raises `MemoryNotFound`, `NotHead`; see `link`."""
         return self._wait(self._source.link_all, new)
 
     def unlink(

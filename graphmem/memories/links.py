@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, LinkNotFound, MemoryNotFound
+from graphmem.errors import InvalidInput, LinkNotFound, MemoryNotFound, NotHead
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.memories.write import WRITTEN_MEMORIES
 from graphmem.model.pages import GivenCursor, PageSize, listing, page
 from graphmem.model.times import BEGINNING
 from graphmem.model.validation import checked_text
@@ -99,6 +98,14 @@ class LinkWritten(Struct, frozen=True):
     created: bool
 
 
+class LockedEnd(Struct, frozen=True):
+    """A memory that is to be linked, read under its lock."""
+
+    id: str
+    newest: list[str]
+    """The id of its newest version; empty for the head of a chain."""
+
+
 class PlacedLink(Struct, frozen=True):
     """A link, and its place in the list: its time and a key that breaks ties."""
 
@@ -113,6 +120,7 @@ class StoredLinks(Struct, frozen=True):
     links: list[PlacedLink]
 
 
+LOCK_ENDS = Query("memories/lock_ends", LockedEnd, writes=True)
 LINK = Query("memories/link", LinkWritten, writes=True)
 LINK_BYTES = Query("memories/link_bytes", LinkWritten, writes=True)
 RELATE = Query("memories/relate", LinkWritten, writes=True)
@@ -123,7 +131,8 @@ UNLINK = Query("memories/unlink", RowsWritten, writes=True)
 async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
     """Link memories, all or none; an existing link is not changed.
 
-    Raises `InvalidInput` that names the field, `MemoryNotFound`, `Unavailable`.
+    Raises `InvalidInput` that names the field, `MemoryNotFound`, `NotHead` for a new link with a superseded
+    memory, `Unavailable`.
     """
     now = context.now()
     links = [
@@ -198,10 +207,10 @@ async def _write(
 ) -> dict[int, bool]:
     """Write links; return whether they are new, by their places."""
     ids = list(dict.fromkeys(id for one in links for id in (one.from_id, one.to_id)))
-    rows = await transaction.rows(WRITTEN_MEMORIES, client_id=client_id, ids=ids)
-    there = {row.id for row in rows}
+    rows = await transaction.rows(LOCK_ENDS, client_id=client_id, ids=ids)
+    newest = {row.id: row.newest for row in rows}
     for id in ids:
-        if id not in there:
+        if id not in newest:
             raise MemoryNotFound(id)
     created: dict[int, bool] = {}
     for query, wanted in ((RELATE, _relates), (LINK_BYTES, _with_bytes), (LINK, _plain)):
@@ -209,10 +218,11 @@ async def _write(
         if found:
             for row in await transaction.rows(query, client_id=client_id, rows=found, now=now):
                 created[row.place] = row.created or created.get(row.place, False)
-    for place, one in enumerate(links):
-        if place not in created:
-            # It was deleted after the look-up above.
-            raise MemoryNotFound(one.from_id)
+    for place, is_new in sorted(created.items()):
+        for id in (links[place].from_id, links[place].to_id):
+            # A caller who asks again, because an answer was lost, may name versions that are old by now.
+            if is_new and newest[id]:
+                raise NotHead(id, newest[id][0])
     return created
 
 

@@ -12,7 +12,8 @@ from graphmem_api.bodies import decoded
 from graphmem_api.facts import NEXT
 
 from graphmem.client import Graphmem
-from graphmem.facts.types import NextFact
+from graphmem.errors import NotHead
+from graphmem.facts.types import FactVersion, NextFact
 
 FACTS = "/api/v0/facts"
 OLD = {
@@ -321,6 +322,44 @@ async def test_a_version_from_the_past_has_the_links_to_what_held_then(memory: G
     assert {id for _, _, id in await linked(memory, new.id)} == {lamp, electric.id}
     found = await memory.search("Tom keeps the light", as_of=february, max_hops=1, max_results=2)
     assert [one.id for one in found.items] == [new.id, lamp]
+
+
+async def test_a_new_link_names_the_newest_versions_and_one_made_before_is_found_again(
+    memory: Graphmem, http: httpx.AsyncClient
+) -> None:
+    old, lamp, buoy = await remembered_facts(
+        memory, "The ferry leaves at nine", "The lamp is lit", "The buoy is red"
+    )
+    await memory.link(lamp, old, "refines")
+    middle = await memory.supersede_fact(old, "The ferry leaves at ten")
+    new = (await memory.supersede_fact(middle.id, "The ferry leaves at eleven")).id
+
+    again = await memory.link(lamp, old, "refines")
+    assert not again.created
+    for ends in ({"from": buoy, "to": old}, {"from": middle.id, "to": buoy}):
+        good = {"from": lamp, "to": buoy, "type": "references"}
+        refused = await http.post("/api/v0/links", json=[good, ends | {"type": "contradicts"}])
+        problem = refused.json()
+        assert (refused.status_code, problem["code"], problem["head_id"]) == (409, "not_head", new)
+    assert await linked(memory, buoy) == set()
+    with pytest.raises(NotHead, match=new):
+        await memory.link(buoy, old, "relates_to")
+    assert (await memory.link(buoy, new, "relates_to")).created
+
+
+async def test_a_link_made_while_its_end_is_superseded_leads_to_the_new_version_or_is_refused(
+    memory: Graphmem,
+) -> None:
+    [lamp] = await remembered_facts(memory, "The lamp is lit")
+    for number in range(6):
+        [old] = await remembered_facts(memory, f"Boat {number} leaves at nine")
+        new, made = await asyncio.gather(
+            memory.supersede_fact(old, f"Boat {number} leaves at ten"),
+            memory.link(lamp, old, "refines"),
+            return_exceptions=True,
+        )
+        assert isinstance(new, FactVersion)
+        assert isinstance(made, NotHead) or ("refines", "in", lamp) in await linked(memory, new.id)
 
 
 @pytest.mark.parametrize("known", [False, True])
