@@ -772,7 +772,7 @@ class Graphmem:
     ) -> None:
         """Delete the link that `link` made from the same arguments; `relates_to` from either end.
 
-        Raises `LinkNotFound`.
+        Other versions of the two memories lose it too. Raises `LinkNotFound`.
         """
         await unlink_memories(
             _link(from_id, to_id, type, start_byte=start_byte, end_byte=end_byte), self._context

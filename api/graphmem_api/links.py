@@ -77,8 +77,8 @@ async def add_links(
 async def delete_link(context: NamedDependency[Context], asked: NamedDependency[NewLink]) -> None:
     """Delete a link, given by the fields of `POST /links` in the query string.
 
-    `relates_to` is found from either end. Without a byte range, the link without one is deleted. An unknown
-    link, or one of another client, is a 404.
+    `relates_to` is found from either end. Without a byte range, the link without one is deleted. Other
+    versions of the two memories lose it too. An unknown link, or one of another client, is a 404.
     """
     await unlink_memories(asked, context)
 

@@ -1190,7 +1190,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> None:
         """Delete the link that `link` made from the same arguments; `relates_to` from either end.
 
-        Raises `LinkNotFound`.
+        Other versions of the two memories lose it too. Raises `LinkNotFound`.
         """
         self._wait(
             self._source.unlink, from_id, to_id, type, start_byte=start_byte, end_byte=end_byte

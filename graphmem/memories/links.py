@@ -10,6 +10,7 @@ from graphmem.context import Context
 from graphmem.errors import InvalidInput, LinkNotFound, MemoryNotFound, NotHead
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.memory import lock_memory
 from graphmem.model.pages import GivenCursor, PageSize, listing, page
 from graphmem.model.times import BEGINNING
 from graphmem.model.validation import checked_text
@@ -155,7 +156,7 @@ async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
 
 
 async def unlink_memories(gone: NewLink, context: Context) -> None:
-    """Delete a link; one of the type `relates_to` whichever of its ends is named first.
+    """Delete a link, also between other versions of its memories; `relates_to` from either end.
 
     Without a byte range the link without one is deleted. Raises `InvalidInput`, `LinkNotFound`, also for
     memories of another client, and `Unavailable`.
@@ -163,6 +164,9 @@ async def unlink_memories(gone: NewLink, context: Context) -> None:
     link = _checked_link(gone, "")
 
     async def unlink(transaction: Transaction) -> int:
+        for id in sorted((link.from_id, link.to_id)):
+            # A version that is being written copies the link.
+            await lock_memory(transaction, id, client_id=context.client_id)
         [deleted] = await transaction.rows(
             UNLINK,
             client_id=context.client_id,

@@ -362,6 +362,24 @@ async def test_a_link_made_while_its_end_is_superseded_leads_to_the_new_version_
         assert isinstance(made, NotHead) or ("refines", "in", lamp) in await linked(memory, new.id)
 
 
+@pytest.mark.parametrize("named", [(0, 0), (-1, -1), (0, -1)])
+async def test_a_link_is_deleted_between_all_versions_of_both_memories(
+    memory: Graphmem, named: tuple[int, int]
+) -> None:
+    before = await remembered_facts(memory, "The wind is west", "The tide is low")
+    wind, tide = [before[0]], [before[1]]
+    await memory.link(wind[0], tide[0], "refines")
+    await memory.link(wind[0], tide[0], "contradicts")
+    tide.append((await memory.supersede_fact(tide[0], "The tide is high")).id)
+    wind.append((await memory.supersede_fact(wind[0], "The wind is east")).id)
+    await memory.link(tide[1], wind[1], "refines")
+
+    await memory.unlink(wind[named[0]], tide[named[1]], "refines")
+
+    assert await linked(memory, wind[1]) == {("refines", "in", tide[1])}
+    assert await linked(memory, wind[0]) == {("contradicts", "out", tide[0])}
+
+
 @pytest.mark.parametrize("known", [False, True])
 async def test_versions_of_other_times_take_no_place_among_the_links_that_a_hop_examines(
     memory: Graphmem, monkeypatch: pytest.MonkeyPatch, known: bool
