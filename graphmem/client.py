@@ -784,6 +784,7 @@ class Graphmem:
         *,
         type: GivenLinkType | None = None,
         kind: Kind | None = None,
+        include_superseded: bool = False,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Links:
@@ -792,10 +793,18 @@ class Graphmem:
         Args:
             type: only links of this type.
             kind: only links to memories of this kind.
+            include_superseded: show links to superseded and ended memories too, not only to what holds now.
             limit: the entries on a page, 1–200.
             cursor: that of the page before.
         """
-        asked = _made(LinksAsked, type=type, kind=kind, limit=limit, cursor=cursor)
+        asked = _made(
+            LinksAsked,
+            type=type,
+            kind=kind,
+            include_superseded=include_superseded,
+            limit=limit,
+            cursor=cursor,
+        )
         return await show_links(text_id(memory_id, "memory_id"), asked, self._context)
 
     # Search, peek, chunk, context

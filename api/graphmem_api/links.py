@@ -96,5 +96,5 @@ async def list_links(
     context: NamedDependency[Context],
     asked: NamedDependency[LinksAsked],
 ) -> Links:
-    """List a memory's links in both directions, newest first."""
+    """List a memory's links in both directions, newest first, by default to memories that hold now."""
     return await show_links(memory_id, asked, context)

@@ -5,6 +5,7 @@ CYPHER 25
 // $id         string        its id
 // $types      list<string>  the types of links
 // $kinds      list<string>  the kinds of linked memories
+// $ended      boolean       whether to show links to superseded and ended memories too
 // $beginning  datetime      the value for an unknown time
 // $before     datetime      made before this time
 // $before_id  string        and, at that time, with a lower key
@@ -14,7 +15,7 @@ RETURN COLLECT {
   MATCH (memory)-[link:
     // include link_types
   ]-(other:Memory {client_id: $client_id})
-  WHERE type(link) IN $types AND other.kind IN $kinds
+  WHERE type(link) IN $types AND other.kind IN $kinds AND (other.active = true OR $ended)
   WITH
     link,
     other,
@@ -36,6 +37,7 @@ RETURN COLLECT {
       type: toLower(type(link)),
       other_id: other.id,
       other_kind: other.kind,
+      other_active: other.active,
       score: link.score,
       basis: link.basis,
       start_byte: link.start_byte,

@@ -1202,6 +1202,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         *,
         type: GivenLinkType | None = None,
         kind: Kind | None = None,
+        include_superseded: bool = False,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Links:
@@ -1210,11 +1211,18 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Args:
             type: only links of this type.
             kind: only links to memories of this kind.
+            include_superseded: show links to superseded and ended memories too, not only to what holds now.
             limit: the entries on a page, 1–200.
             cursor: that of the page before.
         """
         return self._wait(
-            self._source.links, memory_id, type=type, kind=kind, limit=limit, cursor=cursor
+            self._source.links,
+            memory_id,
+            type=type,
+            kind=kind,
+            include_superseded=include_superseded,
+            limit=limit,
+            cursor=cursor,
         )
 
     def search(

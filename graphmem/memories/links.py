@@ -68,6 +68,8 @@ class LinkShown(Struct, frozen=True, kw_only=True):
     type: LinkType
     other_id: str
     other_kind: Kind
+    other_active: bool
+    """Whether that memory holds now: neither superseded nor ended."""
     score: float | None = None
     """The strength that graphmem found, 0–1."""
     basis: str | None = None
@@ -81,6 +83,9 @@ class LinksAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     type: Annotated[GivenLinkType, Meta(description="of this type only")] | None = None
     kind: Annotated[Kind, Meta(description="to memories of this kind only")] | None = None
+    include_superseded: Annotated[
+        bool, Meta(description="whether to show links to superseded and ended memories too")
+    ] = False
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
@@ -185,6 +190,7 @@ async def unlink_memories(gone: NewLink, context: Context) -> None:
 async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Links:
     """Return a page of the links of a memory in both directions, newest first.
 
+    By default those to memories that hold now: a link to a memory leads to each of its versions.
     Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
     listed = listing(asked, memory_id)
@@ -195,6 +201,7 @@ async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Lin
         id=memory_id,
         types=_edge_types(asked),
         kinds=[asked.kind] if asked.kind else list(KINDS),
+        ended=asked.include_superseded,
         beginning=BEGINNING,
         before=before,
         before_id=before_id,

@@ -228,7 +228,8 @@ async def test_from_python_as_over_http(memory: Graphmem) -> None:
 
 async def linked(memory: Graphmem, id: str) -> set[tuple[str, str, str]]:
     """Return the type, the direction and the other end of a memory's links."""
-    return {(one.type, one.direction, one.other_id) for one in (await memory.links(id)).links}
+    links = (await memory.links(id, include_superseded=True)).links
+    return {(one.type, one.direction, one.other_id) for one in links}
 
 
 async def remembered_facts(memory: Graphmem, *facts: str) -> list[str]:
@@ -378,6 +379,20 @@ async def test_a_link_is_deleted_between_all_versions_of_both_memories(
 
     assert await linked(memory, wind[1]) == {("refines", "in", tide[1])}
     assert await linked(memory, wind[0]) == {("contradicts", "out", tide[0])}
+
+
+async def test_a_list_of_links_has_each_neighbour_once_as_it_holds_now(
+    memory: Graphmem, http: httpx.AsyncClient
+) -> None:
+    wind, tide = await remembered_facts(memory, "The wind is west", "The tide is low")
+    await memory.link(wind, tide, "relates_to")
+    high = (await memory.supersede_fact(tide, "The tide is high")).id
+
+    [link] = (await memory.links(wind)).links
+    assert (link.other_id, link.other_active) == (high, True)
+    query = {"include_superseded": "true"}
+    every = (await http.get(f"/api/v0/memories/{wind}/links", params=query)).json()["links"]
+    assert {one["other_id"]: one["other_active"] for one in every} == {tide: False, high: True}
 
 
 @pytest.mark.parametrize("known", [False, True])
