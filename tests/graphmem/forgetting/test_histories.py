@@ -79,7 +79,15 @@ class Model:
                 for id, one in self.held.items()
                 if one.part_of & every or (derived and one.derived_from & every)
             }
+        self.hand_on(gone)
         return list(gone.values())
+
+    def hand_on(self, gone: dict[str, Held]) -> None:
+        """Let what was derived from episodes that are gone be derived from those of their messages that stay."""
+        for id, episode in gone.items():
+            for one in self.held.values():
+                if id in one.derived_from:
+                    one.derived_from |= episode.part_of - gone.keys()
 
     def with_a_version(self, means: Callable[[Version], bool]) -> list[str]:
         return [id for id, one in self.held.items() if any(map(means, one.versions.values()))]
@@ -248,6 +256,7 @@ class History:
             await self.memory.delete_memory(one.head)
             # Alone: what was made of it stays.
             del self.model.held[one.head]
+            self.model.hand_on({one.head: one})
 
     async def expire(self) -> None:
         if (one := self.one()) is not None:
