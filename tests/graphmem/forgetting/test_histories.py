@@ -83,7 +83,7 @@ class Model:
         return list(gone.values())
 
     def hand_on(self, gone: dict[str, Held]) -> None:
-        """Let what was derived from episodes that are gone be derived from those of their messages that stay."""
+        """Derive what was made of episodes that are gone from those of their messages that stay."""
         for id, episode in gone.items():
             for one in self.held.values():
                 if id in one.derived_from:
