@@ -177,6 +177,8 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "names_due",
         "summarized_idx",
         "given_idx",
+        "episode_deleted",
+        "episode_consolidated_at",
         "taken_back",
         "whole_embedding",
         "whole_model",
