@@ -1,7 +1,8 @@
 """Summarizing sessions: on request, and automatically when they are idle or have many new messages."""
 
-import contextlib
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +17,8 @@ from graphmem.sessions.digest import Digest, digest_session
 from graphmem.sessions.whole_sessions import embed_whole_session
 from graphmem.summaries.summary import prepare_summary, show_summary, write_summary
 from graphmem.summaries.types import NewSessionSummary, Summary
+
+Made = TypeVar("Made")
 
 MOST_MESSAGES = 400
 """The most messages of a session that are read, evenly spread."""
@@ -77,11 +80,8 @@ class CoveredSession(Struct, frozen=True):
     model: str
     """The key of the embedding model."""
 
-    async def mark(self, transaction: Transaction, client_id: str) -> bool:
-        """Note it at the session.
-
-        False where that or a memory of it was deleted meanwhile, or its caller summarized it.
-        """
+    async def mark(self, transaction: Transaction, client_id: str) -> None:
+        """Note it at the session. Raises `Overtaken`."""
         rows = await transaction.rows(
             MARK_SUMMARIZED,
             client_id=client_id,
@@ -92,7 +92,8 @@ class CoveredSession(Struct, frozen=True):
             taken_back=self.state.taken_back,
             given_idx=self.state.given_idx,
         )
-        return bool(rows[0].written)
+        if not rows[0].written:
+            raise Overtaken
 
 
 async def summarize_session(session_id: str, context: Context) -> Summary:
@@ -101,11 +102,11 @@ async def summarize_session(session_id: str, context: Context) -> Summary:
     An unchanged summary makes no new version. Raises `SessionNotFound`, `InvalidInput` when the session
     has no messages, `Unavailable`.
     """
-    while True:
-        with contextlib.suppress(Overtaken):
-            state = await _state(session_id, context)
-            summary_id = await _summarize(session_id, state, context, context.now())
-            return await show_summary(summary_id, context)
+
+    async def summarize(state: SessionState) -> str:
+        return await _summarize(session_id, state, context, context.now())
+
+    return await show_summary(await _with_state(session_id, summarize, context), context)
 
 
 async def summarize_grown(conversation_id: str, context: Context) -> datetime | None:
@@ -131,27 +132,39 @@ async def summarize_grown(conversation_id: str, context: Context) -> datetime | 
 
 
 async def _summarize_if_there(session_id: str, context: Context, now: datetime) -> None:
+    """Summarize a session, or note that its caller did."""
+
+    async def summarize_unless_given(state: SessionState) -> None:
+        if state.given_idx < state.next_idx:
+            await _summarize(session_id, state, context, now)
+        else:
+            covered = await _cover(session_id, state, context)
+            await context.graph.write(
+                lambda transaction: covered.mark(transaction, context.client_id)
+            )
+
     try:
-        while not await _summarize_automatically(session_id, context, now):
-            pass
+        await _with_state(session_id, summarize_unless_given, context)
     except (SessionNotFound, InvalidInput):
         # It was deleted meanwhile, or its messages were: there is nothing to summarize.
         return
 
 
-async def _summarize_automatically(session_id: str, context: Context, now: datetime) -> bool:
-    """Summarize a session unless its caller did; False where its state changed meanwhile."""
-    try:
-        state = await _state(session_id, context)
-        if state.given_idx < state.next_idx:
-            await _summarize(session_id, state, context, now)
-            return True
-        covered = await _cover(session_id, state, context)
-        return await context.graph.write(
-            lambda transaction: covered.mark(transaction, context.client_id)
-        )
-    except Overtaken:
-        return False
+async def _with_state(
+    session_id: str, work: Callable[[SessionState], Awaitable[Made]], context: Context
+) -> Made:
+    """Do work on the state of a session, again where its caller summarized it meanwhile.
+
+    Raises `SessionNotFound`, also where a memory of it was erased meanwhile: a job makes its summary anew.
+    """
+    state = await _state(session_id, context)
+    while True:
+        try:
+            return await work(state)
+        except Overtaken:
+            before, state = state, await _state(session_id, context)
+            if state.taken_back != before.taken_back:
+                raise SessionNotFound(session_id) from None
 
 
 async def _state(session_id: str, context: Context) -> SessionState:
@@ -187,8 +200,7 @@ async def _summarize(session_id: str, state: SessionState, context: Context, now
     covered = await _cover(session_id, state, context)
     for current in state.summaries:
         if _says(current, digest):
-            if not await graph.write(lambda transaction: covered.mark(transaction, client_id)):
-                raise Overtaken
+            await graph.write(lambda transaction: covered.mark(transaction, client_id))
             return current.id
     last_activity_at = max(one.occurred_at for one in said)
     new = _new_summary(session_id, digest, last_activity_at)
@@ -217,9 +229,8 @@ async def _write(
     async def work(transaction: Transaction) -> None:
         # `write_summary` locks the conversation first: from then on nobody deletes the session.
         await write_summary(transaction, prepared, context, now=now)
-        if not await covered.mark(transaction, context.client_id):
-            # Raised in the transaction, which takes the summary back.
-            raise Overtaken
+        # What it raises in the transaction takes the summary back.
+        await covered.mark(transaction, context.client_id)
 
     await context.graph.write(work)
     return summary.id
