@@ -14,7 +14,7 @@ from graphmem.contextual.types import ContextualQuery, Narrowing
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Ranking
-from graphmem.recall.ask import MOST_DAYS_TOLD, find_in_each, find_of_days
+from graphmem.recall.ask import find_with_days
 from graphmem.retrieval.filters import Filters, Validity
 from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, by_maximum, min_max, weighted
@@ -32,7 +32,6 @@ from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import (
     Time,
     Worded,
-    named_days,
     nearness,
     told_days,
     words_at,
@@ -136,6 +135,8 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     words: AskedWords
     times: list[Time]
     """The times that the question names."""
+    days: Sequence[Worded] = ()
+    """Its days and the times told from its day, each with its words."""
     today: date | None = None
     """The day of the question in the zone of the asker; relative times are read if it is given."""
     zone: tzinfo = UTC
@@ -151,11 +152,6 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
             return lexical_relevance(self.question.text, text)
         share = self.words.share(text)
         return share if cosine is None else self.words.relevance(cosine, share, scale)
-
-    @property
-    def days(self) -> list[Worded]:
-        """The days and the relative times that the question names, each with its words."""
-        return named_days(self.query.query, self.today)
 
     def beside(self, one: Candidate) -> str:
         """Return the words that count for a memory beside its text: who spoke, and when."""
@@ -224,13 +220,14 @@ async def find_candidates(
 ) -> list[Candidate]:
     """Return the candidates of a source type, without one those of everything; also those of a named time."""
     asked, filters = search.question, filters_of(search, source_type)
-    days = told_days(search.times, search.today)[:MOST_DAYS_TOLD] if search.today else []
-    found, of_days = await asyncio.gather(
-        find_in_each(asked, filters, context, longest_text=LONGEST_RANKED if asked.words else 0),
-        find_of_days(asked, filters, context, days, search.zone),
+    return await find_with_days(
+        asked,
+        filters,
+        context,
+        days=told_days(search.times, search.today) if search.today else [],
+        zone=search.zone,
+        longest_text=LONGEST_RANKED if asked.words else 0,
     )
-    known = {one.id for one in found}
-    return [*found, *(one for one in of_days if one.id not in known)]
 
 
 def filters_of(search: ContextualSearch, source_type: str | None = None) -> Filters:

@@ -270,16 +270,18 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     cues = (
         cues_of(query, asked.words, asked.weight, asked.spoken, knowledge, now) if by_text else None
     )
-    days = told_days(cues.times, now.date())[:MOST_DAYS_TOLD] if cues else []
-    found, of_days, unheard = await asyncio.gather(
-        find_in_each(
-            asked, filters, context, wanted=_candidates(question), longest_text=longest_text
+    found, unheard = await asyncio.gather(
+        find_with_days(
+            asked,
+            filters,
+            context,
+            days=told_days(cues.times, now.date()) if cues else [],
+            zone=zone,
+            wanted=_candidates(question),
+            longest_text=longest_text,
         ),
-        find_of_days(asked, filters, context, days, zone),
         unheard_names(asked, filters, context),
     )
-    known = {one.id for one in found}
-    found += [one for one in of_days if one.id not in known]
     watch.lap("candidates")
     ranking = ranked(found, asked.words, order, cues)
     if by_text and is_prose(ranking):
@@ -303,7 +305,26 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     )
 
 
-async def find_of_days(
+async def find_with_days(
+    asked: Understood,
+    filters: Filters,
+    context: Context,
+    *,
+    days: Sequence[tuple[date, date]],
+    zone: tzinfo,
+    wanted: int = CANDIDATES,
+    longest_text: int = 0,
+) -> list[Candidate]:
+    """Return the best candidates of each leg, then those of the first of some times; see `_find_of_days`."""
+    found, of_days = await asyncio.gather(
+        find_in_each(asked, filters, context, wanted=wanted, longest_text=longest_text),
+        _find_of_days(asked, filters, context, days[:MOST_DAYS_TOLD], zone),
+    )
+    known = {one.id for one in found}
+    return [*found, *(one for one in of_days if one.id not in known)]
+
+
+async def _find_of_days(
     asked: Understood,
     filters: Filters,
     context: Context,
