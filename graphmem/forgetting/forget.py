@@ -40,6 +40,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, VECTORS
 from graphmem.retrieval.filters import passing
 from graphmem.text.entities import normalized
+from graphmem.text.named_times import drop_kept_questions
 from graphmem.text.words import UNSPACED_LETTER, lower_forms
 
 NODES_AT_ONCE = 1_000
@@ -433,9 +434,10 @@ async def _record_questions(context: Context) -> None:
 
 
 def _forget_caches(context: Context) -> None:
-    """Drop what this process has cached of the client, and all counts of texts."""
+    """Drop what this process has cached of the client, and all counts of texts and times of questions."""
     context.vocabulary.forget(context.client_id)
     context.tokens.count_again.cache_clear()
+    drop_kept_questions()
     if context.turns is not None:
         context.turns.forget(context.client_id)
 

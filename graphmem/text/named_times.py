@@ -207,6 +207,11 @@ def _times_in(question: str, today: date | None) -> tuple[Sequence[Worded], Sequ
     return tuple((_at_last(time, today), words) for time, words in named), tuple(told)
 
 
+def drop_kept_questions() -> None:
+    """Drop the latest questions, which this process keeps with their times."""
+    _times_in.cache_clear()
+
+
 def _read(question: str) -> str:
     """Return the part of a question in which times are read."""
     if len(question) > 2 * LOOKED_AT:

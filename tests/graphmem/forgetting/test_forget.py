@@ -23,6 +23,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.memories.memory import refuse_on_hold
 from graphmem.runtime import Runtime
 from graphmem.sessions import digest
+from graphmem.text.named_times import _times_in
 from tests.expired import EXPIRE
 
 SECRET = "Anna Petrova takes insulin every morning."
@@ -582,3 +583,10 @@ async def test_a_job_under_way_writes_nothing_of_it(told: Told, runtime: Runtime
 def test_a_receipt_holds_no_text() -> None:
     types = {field.name for field in msgspec.structs.fields(Receipt)}
     assert not types & {"text", "name", "query", "ids"}
+
+
+async def test_no_question_stays_in_the_process_with_its_times(told: Told) -> None:
+    await told.memory.recall("What did Anna Petrova take yesterday?", max_tokens=200)
+    assert _times_in.cache_info().currsize > 0
+    await told.memory.forget(memory_ids=[told.secret])
+    assert _times_in.cache_info().currsize == 0
