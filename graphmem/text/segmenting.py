@@ -77,7 +77,10 @@ def _ends(turns: Sequence[UnsegmentedMessage]) -> Iterator[int]:
     for place in range(1, len(turns) + 1):
         if place < len(turns):
             before, after = turns[place - 1], turns[place]
-            if before.taken == after.taken and after.occurred_at - before.occurred_at <= pause:
+            alike = before.taken == after.taken
+            # An episode of messages that were consolidated already is not consolidated again.
+            alike &= (before.consolidated_at is None) == (after.consolidated_at is None)
+            if alike and after.occurred_at - before.occurred_at <= pause:
                 continue
         yield from (begin + end for end in _turning_points(turns[begin:place]))
         begin = place

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from graphmem.text.segmenting import (
     BAND,
@@ -120,3 +121,10 @@ def test_every_free_message_is_in_one_run_in_order(said) -> None:
     assert all(after.until > before.until for before, after in pairwise(found))
     assert not found or found[-1].until == made[-1].idx + 1
     assert found == runs(made)
+
+
+def test_messages_that_were_consolidated_are_in_a_run_of_their_own() -> None:
+    made = turns("aaaaaaaa")
+    found = runs([replace(turn, consolidated_at=WHEN) if turn.idx < 4 else turn for turn in made])
+
+    assert [[turn.idx for turn in run.turns] for run in found] == [[0, 1, 2, 3], [4, 5, 6, 7]]
