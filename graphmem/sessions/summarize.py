@@ -135,7 +135,8 @@ async def _summarize_if_there(session_id: str, context: Context, now: datetime) 
     """Summarize a session, or note that its caller did."""
 
     async def summarize_unless_given(state: SessionState) -> None:
-        if state.given_idx < state.next_idx:
+        # A caller may have deleted its summary since.
+        if state.given_idx < state.next_idx or not state.summaries:
             await _summarize(session_id, state, context, now)
         else:
             covered = await _cover(session_id, state, context)

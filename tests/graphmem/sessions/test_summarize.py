@@ -214,6 +214,15 @@ async def test_a_caller_s_own_summary_stands_until_there_are_new_messages(memory
     assert not (await memory.summary(own.id)).active
 
 
+async def test_a_session_whose_own_summary_was_deleted_is_summarized(memory: Graphmem) -> None:
+    ids = await tell(memory, "bug")
+    own = await memory.add_summary(type="session", target_id=ids["bug"], text="All is well.")
+    await memory.delete_memory(own.id)
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    await run_job(memory)
+    assert [(one["version"], one["active"]) for one in await summarized(memory)] == [(1, True)]
+
+
 async def test_a_summary_of_a_thread_or_of_a_part_is_not_that_of_its_session(
     memory: Graphmem,
 ) -> None:
