@@ -52,7 +52,7 @@ from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weigh
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.ask import load_whole
 from graphmem.sessions.related import RelatedSession, find_related_sessions
-from graphmem.text.named_times import named_days, named_times
+from graphmem.text.named_times import named_days, named_times, short_times
 from graphmem.text.words import lucene_query
 
 IN_SESSION = 500
@@ -99,12 +99,14 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         knowledge=context.calibration.knowledge,
         beside=context.reads,
     )
+    times = named_times(query.query, today)
     return ContextualSearch(
         query=query,
         question=question,
         words=asked_words(query.query, context.calibration.knowledge),
         knowledge=context.calibration.knowledge,
-        times=named_times(query.query, today),
+        times=times,
+        short_times=short_times(times),
         days=named_days(query.query, today),
         today=today,
         zone=zone,

@@ -135,6 +135,8 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     words: AskedWords
     times: list[Time]
     """The times that the question names."""
+    short_times: list[Time] = []
+    """Those of at most a month."""
     days: Sequence[Worded] = ()
     """Its days and the times told from its day, each with its words."""
     today: date | None = None
@@ -158,8 +160,8 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
         return f"{one.name or ''} {words_at(one.occurred_at, self.days, self.zone)}"
 
     def is_of_time(self, one: Candidate) -> bool:
-        """Tell whether a memory is of a time that the question names."""
-        return nearness(one.occurred_at, self.times, self.zone) == 1.0
+        """Tell whether a memory is of a time of at most a month that the question names."""
+        return nearness(one.occurred_at, self.short_times, self.zone) == 1.0
 
     @property
     def cues(self) -> Cues | None:

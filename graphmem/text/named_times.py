@@ -38,8 +38,14 @@ MOST_DAYS = timedelta(days=31)
 LOOKED_AT = 1_000
 """The characters at the beginning and at the end of a long question in which times are read."""
 
+_LETTERS_ALIKE = str.maketrans("ıİſᲀᲁᲂᲃᲄᲅᲆᲇᲈ", "iisвдосттъѣꙋ")
+"""Letters that patterns without regard to case take for others, and tables of words do not."""
+
 LEAP_YEAR = 2024
 """A year with all possible days."""
+
+_LEAP_YEARS_APART = 9
+"""The years in which there is at least one with all possible days."""
 
 _WORDS = tomllib.loads(Path(__file__).with_name("time_words.toml").read_text("utf-8"))
 
@@ -107,6 +113,11 @@ _IN_YEARS = re.compile(
     rf"|(?<!\d)(?P<year>{_YEAR})年(?!\d|前)",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(
+    r"[\s,]*(?:\b(?:in|on|of|im|am|en|em|el|le|nel|del?|i|в|van)\b)?(?:\s+(?:the|jahre?))*(?:\s+year)?[\s,]*",
+    re.IGNORECASE,
+)
+"""The words between a month and its year, in either order."""
 _LEADS = frozenset(
     "in during of since last this next early late mid by until till from before after around".split()  # noqa: SIM905
 )
@@ -174,37 +185,52 @@ def named_times(question: str, today: date | None = None) -> list[Time]:
 
 
 def named_days(question: str, today: date | None = None) -> list[Worded]:
-    """Return the times that a question names, without months and sides, each with its words.
+    """Return the times of at most a month that a question names, without whole months, each with its words.
 
     Also those told from its day if that is given.
     """
     named, told = _times_in(question, today)
-    days = [
-        (time, words)
-        for time, words in named
-        if isinstance(time, Period) or (time.day and time.side is None)
-    ]
-    return [*dict.fromkeys((*days, *told))][:MOST_TIMES]
+    days = [one for one in named if isinstance(one[0], Period) or one[0].day]
+    return [*dict.fromkeys(one for one in (*days, *told) if _is_short(one[0]))][:MOST_TIMES]
+
+
+def short_times(times: Iterable[Time]) -> list[Time]:
+    """Return the times of at most a month: hardly anything that was said then is about the question else."""
+    return [time for time in times if _is_short(time)]
 
 
 @lru_cache(maxsize=64)
 def _times_in(question: str, today: date | None) -> tuple[Sequence[Worded], Sequence[Worded]]:
     """Return the times in a question by themselves, and those told from its day.
 
-    A year beside a month is the month's: in May last year.
+    A year beside a month is the month's: in May last year, in May in 2025.
     """
     question = _read(question)
-    named, told = list(_named_in(question, today)), list(_told_in(question, today))
-    years = {time.year for time, _ in (*named, *told) if isinstance(time, Period) and time.year}
-    yearless = any(isinstance(time, NamedTime) and time.year is None for time, _ in named)
+    placed, told = list(_named_in(question, today)), list(_told_in(question, today))
+    years = {time.year for time, _ in told if isinstance(time, Period) and time.year}
+    beside = [
+        one
+        for one in placed
+        if isinstance(one[0], Period) and one[0].year and _is_beside_month(one, placed, question)
+    ]
+    years |= {time.year for time, _, _ in beside if isinstance(time, Period) and time.year}
+    yearless = any(isinstance(time, NamedTime) and time.year is None for time, _, _ in placed)
     if len(years) == 1 and yearless:
         [year] = years
-        named, told = (
-            [one for one in some if not (isinstance(one[0], Period) and one[0].year)]
-            for some in (named, told)
-        )
-        named = [(_of_year(time, year), words) for time, words in named]
-    return tuple((_at_last(time, today), words) for time, words in named), tuple(told)
+        told = [one for one in told if not (isinstance(one[0], Period) and one[0].year)]
+        placed = [(_of_year(one[0], year), *one[1:]) for one in placed if one not in beside]
+    named = ((_at_last(time, today), question[place:end]) for time, place, end in placed)
+    return tuple(named), tuple(told)
+
+
+def _is_beside_month(one: "Placed", every: Iterable["Placed"], question: str) -> bool:
+    """Tell whether a year is beside a month or a day without one: others may be amounts, as in 2000 ms."""
+    _, place, end = one
+    return any(
+        _BESIDE.fullmatch(question[min(last, end) : max(first, place)])
+        for time, first, last in every
+        if isinstance(time, NamedTime) and time.year is None
+    )
 
 
 def drop_kept_questions() -> None:
@@ -216,8 +242,7 @@ def _read(question: str) -> str:
     """Return the part of a question in which times are read."""
     if len(question) > 2 * LOOKED_AT:
         question = f"{question[:LOOKED_AT]} … {question[-LOOKED_AT:]}"
-    # Patterns without regard to case take these for i and s, tables of words do not.
-    return question.translate({0x131: "i", 0x17F: "s"})
+    return question.translate(_LETTERS_ALIKE)
 
 
 def _of_year(time: Time, year: int) -> Time:
@@ -226,7 +251,7 @@ def _of_year(time: Time, year: int) -> Time:
     return time
 
 
-def _named_in(question: str, today: date | None) -> Iterator[Worded]:
+def _named_in(question: str, today: date | None) -> Iterator["Placed"]:
     """Yield the valid times of a question that do not depend on its day, those in words first."""
     taken: list[tuple[int, int]] = []
     for time, place, end in (
@@ -243,7 +268,7 @@ def _named_in(question: str, today: date | None) -> Iterator[Worded]:
         sided = _period(time, side) if isinstance(time, Period) else replace(time, side=side)
         if isinstance(sided, Period) or _is_possible(sided):
             taken.append((place, end))
-            yield sided, question[place:end]
+            yield sided, place, end
 
 
 Placed = tuple[Time, int, int]
@@ -319,7 +344,9 @@ def _of_lead(time: NamedTime, lead: str | None, today: date | None) -> NamedTime
     if today is None or time.year is not None or not re.fullmatch(f"{_LAST}|{_THIS}", lead):
         return time
     if re.fullmatch(_THIS, lead):
-        return replace(time, year=today.year)
+        spans = _spans(time, [today.year - 1, today.year])
+        begun = (first.year for first, last in spans if first <= today <= last)
+        return replace(time, year=next(begun, today.year))
     over = (one for year in range(today.year, today.year - 3, -1) for one in _spans(time, [year]))
     return replace(time, year=next((first.year for first, last in over if last < today), None))
 
@@ -379,11 +406,18 @@ def _period(time: Period, side: Side | None) -> Period:
 
 
 def _at_last(time: Time, today: date | None) -> Time:
-    """Return a time with a side in the year in which it was last: since March is since the last one."""
+    """Return a time with a side in the year in which it was last: since March is since the last one.
+
+    What lies before one that is still ahead may lie before that: the year stays open.
+    """
     if isinstance(time, Period) or time.side is None or time.year is not None or today is None:
         return time
     is_ahead = (time.month, time.day or 1) > (today.month, today.day)
-    return replace(time, year=today.year - is_ahead)
+    if is_ahead and time.side in ("before", "until"):
+        return time
+    last = today.year - is_ahead
+    years = (year for year in range(last, last - _LEAP_YEARS_APART, -1))
+    return next((one for year in years if _is_possible(one := replace(time, year=year))), time)
 
 
 def relative_words(question: str) -> frozenset[str]:
@@ -395,17 +429,22 @@ def relative_words(question: str) -> frozenset[str]:
 
 def told_days(times: Iterable[Time], today: date) -> list[tuple[date, date]]:
     """Return the first and the last day of each time of at most a month; without a year the latest begun."""
-    spans = [span for time in times if (span := _last_span(time, today)) is not None]
-    return [(first, last) for first, last in spans if last - first <= MOST_DAYS]
+    spans = [_last_span(time, today) for time in short_times(times)]
+    return [span for span in spans if span is not None]
 
 
 def _last_span(time: Time, today: date) -> tuple[date, date] | None:
     if isinstance(time, Period):
         return time.first, time.last
-    if time.side is not None:
-        return None
     begun = [span for span in _spans(time, _years(time, today.year)) if span[0] <= today]
     return begun[-1] if begun else None
+
+
+def _is_short(time: Time) -> bool:
+    if isinstance(time, Period):
+        return time.last - time.first <= MOST_DAYS
+    spans = _spans(time, _years(time, LEAP_YEAR)) if time.side is None else []
+    return any(last - first <= MOST_DAYS for first, last in spans)
 
 
 def nearness(moment: datetime, times: Iterable[Time], zone: tzinfo = UTC) -> float:
@@ -487,8 +526,10 @@ _FORMS: Sequence[tuple[str, str]] = (
     ),
 )
 _TOLD = tuple(_WORDS["told"])
+# Not the end of a longer number: 1000, 1.5, twenty-one, treinta y uno.
+_WHOLE = r"(?<!\d)(?<!\d[.,])(?<!ty[- ])(?<!hundred )(?<!nta [ye] )(?<!nte e )(?<!цать )(?<!десят )"
 _NUMBER = (
-    r"(?:an? |ein |de )?(?P<n#>\d{1,3}|"
+    rf"(?:an? |ein |de )?{_WHOLE}(?P<n#>\d{{1,3}}|"
     rf"{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})(?: of)?"
 )
 

@@ -14,6 +14,7 @@ from graphmem.text.named_times import (
     named_times,
     nearness,
     relative_words,
+    short_times,
     told_days,
 )
 
@@ -187,9 +188,59 @@ def test_years_ranges_and_parts_of_a_year_are_times(
     assert all(any(first <= day <= last for first, last in ends) for day in told)
 
 
-@pytest.mark.parametrize("question", ["in apr\u0131l 2026", "\u017fince 2 May", "la\u017ft week"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "in apr\u0131l 2026",
+        "\u017fince 2 May",
+        "la\u017ft week",
+        "on 3 APR\u0130L",
+        "3 \u044f\u043d\u1c80\u0430\u0440\u044f",
+    ],
+)
 def test_letters_that_are_equal_but_for_case_are_read(question: str) -> None:
     assert named_times(question, WEDNESDAY)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Did I get a bonus of 2000 euros in March?", NamedTime(3)),
+        ("How many calls in 2000 ms did we see on 3 March?", NamedTime(3, 3)),
+        ("What happened in March, in 2025?", NamedTime(3, None, 2025)),
+        ("Was geschah im März im Jahr 2025?", NamedTime(3, None, 2025)),
+        ("In 2025, on 3 March, who came?", NamedTime(3, 3, 2025)),
+        ("im Mai letzten Jahres", NamedTime(5, None, 2025)),
+        ("в мае прошлого года", NamedTime(5, None, 2025)),
+    ],
+)
+def test_a_month_has_the_year_beside_it_and_no_amount(question: str, named: NamedTime) -> None:
+    times = named_times(question, WEDNESDAY)
+
+    assert [one for one in times if isinstance(one, NamedTime)] == [named]
+
+
+def test_this_winter_is_the_one_that_has_begun() -> None:
+    [winter] = named_times("this winter", date(2027, 1, 15))
+
+    assert nearness(datetime(2026, 12, 20, tzinfo=UTC), [winter]) == 1.0
+    assert nearness(datetime(2027, 12, 20, tzinfo=UTC), [winter]) == 0.0
+
+
+def test_what_was_before_a_time_that_is_ahead_may_be_of_this_year() -> None:
+    [christmas] = named_times("before Christmas", date(2026, 11, 24))
+    [leap_day] = named_times("since 29 February", date(2026, 11, 24))
+
+    assert nearness(datetime(2026, 10, 3, tzinfo=UTC), [christmas]) == 1.0
+    assert leap_day == NamedTime(2, 29, 2024, "since")
+
+
+def test_only_short_times_have_their_words_beside_what_was_said_then() -> None:
+    for long in ("since 2020", "this year", "in 2025", "until yesterday"):
+        assert named_times(long, WEDNESDAY)
+        assert named_days(long, WEDNESDAY) == []
+        assert short_times(named_times(long, WEDNESDAY)) == []
+    assert short_times(named_times("in March", WEDNESDAY)) == [NamedTime(3)]
 
 
 def test_a_long_question_is_read_at_both_ends() -> None:
@@ -283,6 +334,14 @@ def test_a_relative_time_is_told_from_the_day_of_the_question(
         "What a holidaytoday",
         "Was haben wir hier gesagt?",
         "the last week of it",
+        "1000 days ago",
+        "1.5 years ago",
+        "twenty-one days ago",
+        "twenty two days ago",
+        "treinta y dos días atrás",
+        "двадцать два дня назад",
+        "三十五天前",
+        "2020年前我住在哪里",
         "ago",
         "vor Tagen",
     ],
