@@ -52,7 +52,7 @@ from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weigh
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.ask import load_whole
 from graphmem.sessions.related import RelatedSession, find_related_sessions
-from graphmem.text.named_times import named_days, named_times, short_times
+from graphmem.text.named_times import named_days, named_times
 from graphmem.text.words import lucene_query
 
 IN_SESSION = 500
@@ -99,14 +99,12 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         knowledge=context.calibration.knowledge,
         beside=context.reads,
     )
-    times = named_times(query.query, today)
     return ContextualSearch(
         query=query,
         question=question,
         words=asked_words(query.query, context.calibration.knowledge),
         knowledge=context.calibration.knowledge,
-        times=times,
-        short_times=short_times(times),
+        times=named_times(query.query, today),
         days=named_days(query.query, today),
         today=today,
         zone=zone,
@@ -275,12 +273,13 @@ def _matching(
 ) -> dict[str, float]:
     """Return the hits that are relevant by their meaning or a word, with their scores."""
     texts = {turn.id: turn.content for some in turns.values() for turn in some}
+    hits = [hit for of_session in search.hits.values() for hit in of_session]
+    of_time = search.ids_of_time(one for one, _ in hits)
     return {
         one.id: score
-        for of_session in search.hits.values()
-        for one, score in of_session
+        for one, score in hits
         if one.id in texts
-        and (search.is_of_time(one) or search.relevance(one.cosine, texts[one.id], scale) > 0.0)
+        and (one.id in of_time or search.relevance(one.cosine, texts[one.id], scale) > 0.0)
     }
 
 
@@ -295,11 +294,13 @@ async def _load_titles(search: AnsweredSearch, context: Context) -> dict[str, st
 async def _search_everything(search: ContextualSearch, context: Context) -> ContextualResult:
     """Return the answer of a search over everything, marked as a fallback."""
     query, question = search.query, search.question
+    candidates = await find_candidates(search, context)
+    of_time = search.ids_of_time(candidates)
     found = [
         one
-        for one in await find_candidates(search, context)
+        for one in candidates
         if query.query.strip() == EVERYTHING
-        or search.is_of_time(one)
+        or one.id in of_time
         or _matches(one, context.calibration)
     ]
     filters = filters_of(search)

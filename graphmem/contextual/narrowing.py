@@ -33,6 +33,7 @@ from graphmem.text.named_times import (
     Time,
     Worded,
     nearness,
+    short_times,
     told_days,
     words_at,
 )
@@ -135,8 +136,6 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     words: AskedWords
     times: list[Time]
     """The times that the question names."""
-    short_times: list[Time] = []
-    """Those of at most a month."""
     days: Sequence[Worded] = ()
     """Its days and the times told from its day, each with its words."""
     today: date | None = None
@@ -159,9 +158,12 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
         """Return the words that count for a memory beside its text: who spoke, and when."""
         return f"{one.name or ''} {words_at(one.occurred_at, self.days, self.zone)}"
 
-    def is_of_time(self, one: Candidate) -> bool:
-        """Tell whether a memory is of a time of at most a month that the question names."""
-        return nearness(one.occurred_at, self.short_times, self.zone) == 1.0
+    def ids_of_time(self, found: Iterable[Candidate]) -> frozenset[str]:
+        """Return the ids of the memories of a time of at most a month that the question names."""
+        times = short_times(self.times)
+        return frozenset(
+            one.id for one in found if nearness(one.occurred_at, times, self.zone) == 1.0
+        )
 
     @property
     def cues(self) -> Cues | None:

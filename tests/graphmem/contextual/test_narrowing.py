@@ -26,7 +26,7 @@ from graphmem.retrieval.filters import NOW
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.relevance import asked_words
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import named_times, short_times
+from graphmem.text.named_times import named_times
 
 
 def test_what_stands_around_hits_overlaps_no_hit_and_nothing_twice() -> None:
@@ -178,8 +178,8 @@ def test_names_that_were_never_said_are_told_from_those_that_were(
 
 
 def test_a_memory_is_of_a_time_only_if_that_is_short(candidate: Callable[..., Candidate]) -> None:
-    times = named_times("since 2020, this year, in March")
-    search = replace(asking("What?"), times=times, short_times=short_times(times))
+    search = replace(asking("What?"), times=named_times("since 2020, this year, in March"))
+    then = candidate("then", occurred_at=datetime(2026, 3, 9, tzinfo=UTC))
+    later = candidate("later", occurred_at=datetime(2026, 5, 9, tzinfo=UTC))
 
-    assert search.is_of_time(candidate("then", occurred_at=datetime(2026, 3, 9, tzinfo=UTC)))
-    assert not search.is_of_time(candidate("later", occurred_at=datetime(2026, 5, 9, tzinfo=UTC)))
+    assert search.ids_of_time([then, later]) == {"then"}
