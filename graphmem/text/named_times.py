@@ -173,6 +173,8 @@ class Period(Struct, frozen=True):
 Time = NamedTime | Period
 Worded = tuple[Time, str]
 """A time with its words."""
+Placed = tuple[Time, int, int]
+"""A time, and the places where its words begin and end."""
 
 
 def named_times(question: str, today: date | None = None) -> list[Time]:
@@ -195,7 +197,7 @@ def named_days(question: str, today: date | None = None) -> list[Worded]:
 
 
 def short_times(times: Iterable[Time]) -> list[Time]:
-    """Return the times of at most a month: hardly anything that was said then is about the question else."""
+    """Return the times of at most a month: of a longer one, little that was said is about the question."""
     return [time for time in times if _is_short(time)]
 
 
@@ -207,30 +209,30 @@ def _times_in(question: str, today: date | None) -> tuple[Sequence[Worded], Sequ
     """
     question = _read(question)
     placed, told = list(_named_in(question, today)), list(_told_in(question, today))
-    years = {time.year for time, _ in told if isinstance(time, Period) and time.year}
+    months = [one for one in placed if isinstance(one[0], NamedTime) and one[0].year is None]
     beside = [
         one
         for one in placed
-        if isinstance(one[0], Period) and one[0].year and _is_beside_month(one, placed, question)
+        if _whole_year(one[0]) and any(_is_beside(one, month, question) for month in months)
     ]
-    years |= {time.year for time, _, _ in beside if isinstance(time, Period) and time.year}
-    yearless = any(isinstance(time, NamedTime) and time.year is None for time, _, _ in placed)
-    if len(years) == 1 and yearless:
+    whole = [_whole_year(time) for time, _ in told] + [_whole_year(time) for time, _, _ in beside]
+    years = {year for year in whole if year}
+    if len(years) == 1 and months:
         [year] = years
-        told = [one for one in told if not (isinstance(one[0], Period) and one[0].year)]
+        told = [one for one in told if not _whole_year(one[0])]
         placed = [(_of_year(one[0], year), *one[1:]) for one in placed if one not in beside]
     named = ((_at_last(time, today), question[place:end]) for time, place, end in placed)
     return tuple(named), tuple(told)
 
 
-def _is_beside_month(one: "Placed", every: Iterable["Placed"], question: str) -> bool:
-    """Tell whether a year is beside a month or a day without one: others may be amounts, as in 2000 ms."""
-    _, place, end = one
-    return any(
-        _BESIDE.fullmatch(question[min(last, end) : max(first, place)])
-        for time, first, last in every
-        if isinstance(time, NamedTime) and time.year is None
-    )
+def _whole_year(time: Time) -> int | None:
+    return time.year if isinstance(time, Period) else None
+
+
+def _is_beside(year: Placed, month: Placed, question: str) -> bool:
+    """Tell whether a year is beside a month or a day: another may be an amount, as in 2000 ms."""
+    (_, place, end), (_, first, last) = year, month
+    return _BESIDE.fullmatch(question[min(last, end) : max(first, place)]) is not None
 
 
 def drop_kept_questions() -> None:
@@ -251,7 +253,7 @@ def _of_year(time: Time, year: int) -> Time:
     return time
 
 
-def _named_in(question: str, today: date | None) -> Iterator["Placed"]:
+def _named_in(question: str, today: date | None) -> Iterator[Placed]:
     """Yield the valid times of a question that do not depend on its day, those in words first."""
     taken: list[tuple[int, int]] = []
     for time, place, end in (
@@ -269,10 +271,6 @@ def _named_in(question: str, today: date | None) -> Iterator["Placed"]:
         if isinstance(sided, Period) or _is_possible(sided):
             taken.append((place, end))
             yield sided, place, end
-
-
-Placed = tuple[Time, int, int]
-"""A time, and the places where its words begin and end."""
 
 
 def _in_words(question: str, today: date | None) -> Iterator[Placed]:
@@ -416,8 +414,8 @@ def _at_last(time: Time, today: date | None) -> Time:
     if is_ahead and time.side in ("before", "until"):
         return time
     last = today.year - is_ahead
-    years = (year for year in range(last, last - _LEAP_YEARS_APART, -1))
-    return next((one for year in years if _is_possible(one := replace(time, year=year))), time)
+    each = (replace(time, year=year) for year in range(last, last - _LEAP_YEARS_APART, -1))
+    return next(filter(_is_possible, each), time)
 
 
 def relative_words(question: str) -> frozenset[str]:
