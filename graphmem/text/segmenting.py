@@ -77,13 +77,20 @@ def _ends(turns: Sequence[UnsegmentedMessage]) -> Iterator[int]:
     for place in range(1, len(turns) + 1):
         if place < len(turns):
             before, after = turns[place - 1], turns[place]
-            alike = before.taken == after.taken
-            # An episode of messages that were consolidated already is not consolidated again.
-            alike &= (before.consolidated_at is None) == (after.consolidated_at is None)
-            if alike and after.occurred_at - before.occurred_at <= pause:
+            if _are_alike(before, after) and after.occurred_at - before.occurred_at <= pause:
                 continue
         yield from (begin + end for end in _turning_points(turns[begin:place]))
         begin = place
+
+
+def _are_alike(one: UnsegmentedMessage, other: UnsegmentedMessage) -> bool:
+    """Tell whether two messages are both taken or not, and both consolidated or not.
+
+    An episode of messages that were consolidated already is not consolidated again.
+    """
+    return one.taken == other.taken and (one.consolidated_at is None) == (
+        other.consolidated_at is None
+    )
 
 
 def longest_pause(times: Sequence[datetime]) -> timedelta:
