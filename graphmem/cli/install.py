@@ -18,7 +18,7 @@ from msgspec import Struct
 from graphmem.cli.hook import END, START
 from graphmem.cli.mcp import require_sdk
 from graphmem.cli.options import Command, client_option, settings_options
-from graphmem.config import Settings
+from graphmem.config import Settings, is_address
 from graphmem.errors import SetupError
 
 NAME = "graphmem"
@@ -38,7 +38,7 @@ with the key in the environment variable that --key-variable names: no key is wr
 Examples:
   graphmem install claude-code
   graphmem install cursor --client work --read-only
-  graphmem install codex --url http://localhost:8000/mcp --key-variable GRAPHMEM_KEY
+  graphmem install codex --url http://localhost:8000 --key-variable GRAPHMEM_KEY
   graphmem uninstall claude-code
 """
 
@@ -187,7 +187,7 @@ PROGRAMS: Mapping[str, Program] = {
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("program", type=click.Choice(list(PROGRAMS)))
 @client_option
-@click.option("--url", metavar="URL", help="Ask a running graphmem serve, at its /mcp.")
+@click.option("--url", metavar="URL", help="Ask a running graphmem serve, there or at its /mcp.")
 @click.option("--key-variable", metavar="NAME", help="The environment variable with the key.")
 @click.option("--tools", metavar="NAMES", help="Offer only these tools and groups of tools.")
 @click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
@@ -208,6 +208,7 @@ def install(
 ) -> None:
     """Put the memory into the configuration of PROGRAM."""
     chosen = PROGRAMS[program]
+    service = _service(url) if url else None
     if url and not chosen.takes_url:
         raise click.UsageError(f"{chosen.title} starts programs only: leave --url out")
     if key_variable and not url:
@@ -216,12 +217,12 @@ def install(
         require_sdk("; or name a running service with --url")
     wanted = Wanted(
         command=() if url else _command(client_id, tools, read_only=read_only),
-        url=url and _address(url, tools, read_only=read_only),
+        url=service and _address(f"{service}/mcp", tools, read_only=read_only),
         client_id=client_id,
         key_variable=key_variable,
     )
     events = () if no_hooks else ("SessionStart",) if read_only else tuple(HOOKS)
-    options = ["--client", client_id] + (["--url", url.removesuffix("/mcp")] if url else [])
+    options = ["--client", client_id] + (["--url", service] if service else [])
     options += ["--key-variable", key_variable] if key_variable else []
     calls = {event: shlex.join([*_started(), "hook", HOOKS[event], *options]) for event in events}
     _change(chosen, chosen.entry(wanted), calls, yes=yes)
@@ -247,6 +248,13 @@ def _started() -> tuple[str, ...]:
     """Return the command graphmem by its path: programs with a window have no PATH of a shell."""
     found = shutil.which("graphmem")
     return (found,) if found else (sys.executable, "-m", "graphmem.cli.main")
+
+
+def _service(url: str) -> str:
+    """Return the address of a service without its `/mcp`; raises `click.UsageError` for what is none."""
+    if not url.lower().startswith(("http://", "https://")) or not is_address(url) or "?" in url:
+        raise click.UsageError("--url: expected an address such as http://localhost:8000")
+    return url.rstrip("/").removesuffix("/mcp").rstrip("/")
 
 
 def _address(url: str, tools: str | None, *, read_only: bool) -> str:

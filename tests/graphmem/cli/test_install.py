@@ -149,6 +149,25 @@ def test_a_program_asks_a_running_service_without_a_key_in_its_file(
     assert written(home, program) == {"graphmem": AT_URL[program]}
 
 
+@pytest.mark.parametrize("url", ["http://localhost:8000", "http://localhost:8000/", f"{URL}/"])
+def test_the_address_of_a_service_is_completed(home: Path, run: Run, url: str) -> None:
+    run("install", "claude-code", "--url", url, "--read-only", "--yes")
+    assert written(home, "claude-code")["graphmem"]["url"] == f"{URL}?read_only=true"
+    [call] = hooks_of(home)["SessionStart"]
+    assert call.endswith("--url http://localhost:8000")
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://localhost", "http://", "http://a/mcp?b=c"]
+)
+def test_an_address_that_is_none_is_refused(home: Path, run: Run, url: str) -> None:
+    before = put(home, "cursor")
+    refused = run("install", "cursor", "--url", url, "--yes")
+    assert refused.exit_code == 2
+    assert "--url: expected an address such as http://localhost:8000" in refused.output
+    assert (home / FILES["cursor"]).read_text("utf-8") == before
+
+
 def test_without_a_key_the_client_is_named_and_wishes_stand_in_the_url(
     home: Path, run: Run
 ) -> None:
