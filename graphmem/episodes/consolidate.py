@@ -95,6 +95,8 @@ class ConsolidationState(Struct, frozen=True):
 
     open: list[str]
     holding: list[str]
+    done: bool
+    """Whether an earlier try of the same transaction was committed, though its answer was lost."""
 
 
 class _New(Struct, frozen=True, tag_field="action", tag="new"):
@@ -365,12 +367,10 @@ async def _apply(
     async def write_plan(transaction: Transaction) -> Consolidated | None:
         nonlocal outcome
         state = await _lock(transaction, plan, shown, context.client_id)
-        # Otherwise another process has done it, or an earlier try of this transaction whose answer was lost:
-        # then `outcome` is the result of that try.
         if set(state.open) == set(shown.episode_ids):
-            holding = set(state.holding)
-            outcome = await _write(transaction, plan, holding, shown, context)
-        return outcome
+            outcome = await _write(transaction, plan, set(state.holding), shown, context)
+            return outcome
+        return outcome if state.done else None
 
     return await context.graph.write(write_plan)
 
@@ -386,6 +386,7 @@ async def _lock(
         client_id=client_id,
         episode_ids=shown.episode_ids,
         fact_ids=[*updated, *plan.reinforced, *plan.invalidated],
+        at=shown.now,
     )
     return state
 

@@ -350,6 +350,45 @@ async def test_an_overtaken_consolidation_goes_on_with_the_other_episodes(
     assert await unconsolidated(thinking) == 0
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_a_try_counts_only_if_it_was_committed(
+    thinking: Graphmem,
+    stub: StubModel,
+    known: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_committed: bool,
+) -> None:
+    """Its answer was lost, and another process has consolidated the episodes before the next try."""
+    graph = thinking.runtime.graph
+    write, tries = graph.write, 0
+    stub.answer = actions({"action": "new", "fact": "Mara moved to Oslo"})
+
+    async def try_twice(work: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        if tries > 1:
+            return await write(work)
+
+        async def fail(transaction: Any) -> None:
+            await work(transaction)
+            raise ValueError
+
+        if is_committed:
+            await write(work)
+        else:
+            with pytest.raises(ValueError):
+                await write(fail)
+            assert (await thinking.consolidate("c")).consolidated
+        return await write(work)
+
+    monkeypatch.setattr(type(graph), "write", lambda _, work: try_twice(work))
+    done = await thinking.consolidate("c")
+    assert done.consolidated == is_committed
+    stated = await facts(thinking)
+    assert len(stated) == 4
+    assert set(done.new) <= set(stated)
+
+
 async def test_what_is_left_of_a_consolidated_episode_is_not_consolidated_again(
     thinking: Graphmem, stub: StubModel
 ) -> None:
