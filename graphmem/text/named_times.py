@@ -106,10 +106,21 @@ _IN_NUMBERS = re.compile(
     r"|(?:(?P<year_in>\d{4})年)?(?P<month_in>\d\d?)月(?:(?P<day_in>\d\d?)[日号號])?)"
 )
 """2026-03-02, 2026-03, 2026/3/2, 2.3.2026, `am 2.3.`, 3/2/2026 and 2026年3月2日."""
+Side = Literal["before", "until", "since", "after"]
+_SIDES: Mapping[str, Side] = {
+    word: side for side, words in _WORDS["sides"].items() for word in words.split("|")
+}
+_AMOUNT = (
+    r"\s*(?:[€$£%]|(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|franken|chf|yen|ms|seconds?|sekunden|minutes?|minuten"
+    r"|hours?|stunden|kg|grams?|km|miles?|met(?:er|re)s?|people|tokens?|words?|lines?|rows?|requests?|calories)\b)"
+)
+"""What follows a number that is no year: of 2000 euros."""
 _IN_YEARS = re.compile(
-    r"\b(?:in|during|throughout|since|of|before|until|till|after|by|between|from|im jahre?|seit|vor|nach|bis"
-    r"|zwischen|von|en|entre|depuis|desde|avant|nel|dal|em|i|в|с)\s+(?:the year\s+)?"
-    rf"(?P<first>{_YEAR})(?:(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+)(?P<last>{_YEAR}))?(?![-/.:年月]?\w)"
+    rf"\b(?:in|during|throughout|of|by|between|from|im jahre?|von|en|entre|nel|dal|em|i|в|с"
+    rf"|{'|'.join(_SIDES)})\s+"
+    r"(?:the year\s+|(?:de[lm]?|il|al|o)\s+)?"
+    rf"(?P<first>{_YEAR})(?:(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+)(?P<last>{_YEAR}))?(?![-/.:年月]?\w|{_AMOUNT})"
+    rf"(?:,?\s+(?:or|oder|ou|o|of|eller|или)\s+(?P<other>{_YEAR})(?![-/.:年月]?\w|{_AMOUNT}))?"
     rf"|(?<!\d)(?P<year>{_YEAR})年(?!\d|前)",
     re.IGNORECASE,
 )
@@ -124,10 +135,6 @@ _LEADS = frozenset(
 _LEADS_IN_LOWER_CASE = _LEADS - {"this", "from", "of", "by"}
 """Those after which `may` and `march`, written so, are months: this may be, out of march."""
 
-Side = Literal["before", "until", "since", "after"]
-_SIDES: Mapping[str, Side] = {
-    word: side for side, words in _WORDS["sides"].items() for word in words.split("|")
-}
 _SIDE = re.compile(
     rf"(\w*)\s*\b({'|'.join(_SIDES)})(?:['’]\w+)?\s+(?:(?:the|de[lmnr]?|d[iao]|al?|à|au|ao|o|l[ae]|el|il|zu[mr])\s+)*$",
     re.IGNORECASE,
@@ -353,7 +360,7 @@ def _in_parts(question: str, today: date | None) -> Iterator[Placed]:
     """Yield the seasons, quarters and feasts."""
     for match in _IN_PARTS.finditer(question):
         lead, over, year = match["lead"], match["over"], match["year"]
-        if not (lead or over or year or match["name"].lower().startswith("q")):
+        if not (lead or over or year or re.match(r"q\d", match["name"], re.IGNORECASE)):
             continue
         time = next(time for words, time in _PARTS if words.fullmatch(match["name"]))
         time = replace(time, year=int(year)) if year else time
@@ -380,7 +387,11 @@ def _in_years(question: str) -> Iterator[Placed]:
         last = int(match["last"] or first)
         if first <= last:
             place = match.start("first" if match["first"] else "year")
-            yield Period(date(first, 1, 1), date(last, 12, 31)), place, match.end()
+            end = match.end("last" if match["last"] else "first") if match["first"] else match.end()
+            yield Period(date(first, 1, 1), date(last, 12, 31)), place, end
+        if match["other"]:
+            other = int(match["other"])
+            yield Period(date(other, 1, 1), date(other, 12, 31)), match.start("other"), match.end()
 
 
 def _side(question: str, place: int) -> Side | None:
@@ -505,8 +516,8 @@ _PARTS = tuple(
     for bounds, words in _WORDS["parts"].items()
 )
 _IN_PARTS = re.compile(
-    rf"(?:\b(?P<lead>{_LAST}|{_THIS}|in|during|since|over|at|on|until|before|after|im|an|zu|seit|vor|nach|bis|en|cet"
-    rf"|l['’]|el|este|la|in|d')(?:\s+(?:the|der|dem|el|la|l['’]))?(?:\s+|(?<=['’])))?"
+    rf"(?:\b(?P<lead>{_LAST}|{_THIS}|in|during|since|over|at|on|until|before|after|im|an|zu|seit|vor|nach|bis|en|au"
+    rf"|nel|cet|l['’]|el|este|la|in|d')(?:\s+(?:the|der|dem|el|la|l['’]))?(?:\s+|(?<=['’])))?"
     rf"(?<!\w)(?P<name>{'|'.join(_WORDS['parts'].values())})(?!\w)"
     rf"(?:\s+(?P<over>derni[eè]re?|pasad[oa]|passad[oa]|scors[oa]))?"
     rf"(?:,?\s+(?:(?:of|de|del)\s+)?(?P<year>{_YEAR})\b)?",
@@ -517,7 +528,7 @@ _IN_PARTS = re.compile(
 _FORMS: Sequence[tuple[str, str]] = (
     *(("told", words) for words in _WORDS["told"].values()),
     *((kind, form) for kind in ("ago", "since", "weekday") for form in _WORDS[kind]["forms"]),
-    ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) )"),
+    ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) | i[nm] (?:{_NAME})\b)"),
     (
         "past",
         r"(?:on|am) <W>(?! (?:before|after|of) )|(?:on|over|at|am|übers) (?:the )?(?:weekend|wochenende)",

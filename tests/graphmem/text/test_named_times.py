@@ -220,6 +220,61 @@ def test_a_month_has_the_year_beside_it_and_no_amount(question: str, named: Name
     assert [one for one in times if isinstance(one, NamedTime)] == [named]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the second quarter of 2025",
+        "das zweite Quartal 2025",
+        "au deuxième trimestre 2025",
+        "el segundo trimestre de 2025",
+        "secondo trimestre 2025",
+        "o segundo trimestre de 2025",
+        "tweede kwartaal 2025",
+        "второй квартал 2025",
+    ],
+)
+def test_quarters_are_read_by_their_place_in_the_year(question: str) -> None:
+    [quarter] = named_times(question, WEDNESDAY)
+
+    assert quarter == NamedTime(4, None, 2025, None, NamedTime(6))
+
+
+def _years(first: int, last: int | None = None) -> Period:
+    return Period(date(first, 1, 1), date(last or first, 12, 31))
+
+
+def test_one_year_or_another_is_both() -> None:
+    assert named_times("Did we move in 2019 or 2021?", WEDNESDAY) == [_years(2019), _years(2021)]
+    assert named_times("2019 oder 2021") == []
+    assert named_times("between 2019 and 2021 or 2024") == [_years(2019, 2021), _years(2024)]
+
+
+@pytest.mark.parametrize(
+    "question", ["sinds 2020", "dopo il 2020", "até 2020", "après 2020", "ab 2020"]
+)
+def test_sides_of_years_are_read_in_other_languages(question: str) -> None:
+    [time] = named_times(question, WEDNESDAY)
+
+    assert isinstance(time, Period)
+    assert date.max == time.last or date.min == time.first
+
+
+@pytest.mark.parametrize(
+    "question", ["a bonus of 2000 euros", "ab 2000 Franken", "in 2000 ms", "after 2000 requests"]
+)
+def test_amounts_are_no_years(question: str) -> None:
+    assert named_times(question, WEDNESDAY) == []
+
+
+def test_a_year_ago_today_is_a_time_of_last_year() -> None:
+    assert named_times("What did I do a year ago today?", date(2026, 11, 24)) == [_years(2025)]
+
+
+def test_the_last_week_in_a_month_is_of_that_month() -> None:
+    assert named_times("the last week in May", WEDNESDAY) == [NamedTime(5)]
+    assert len(named_times("last week in Paris", WEDNESDAY)) == 1
+
+
 def test_this_winter_is_the_one_that_has_begun() -> None:
     [winter] = named_times("this winter", date(2027, 1, 15))
 
