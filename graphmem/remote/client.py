@@ -35,8 +35,8 @@ from graphmem.runs.environment import RunEnvironment
 from graphmem.runs.types import OnAccess, RetrievalBudget
 from graphmem.tokens import TokenCounter
 
-TIMEOUT = 310.0
-"""Longer than a service lets any request take, so that its own answer arrives first."""
+TIMEOUT = 340.0
+"""Longer than a service lets a request with a body of less than 1 MB take: its own answer arrives first."""
 
 LOCAL_SERVICE = "http://127.0.0.1:8000"
 CONNECT_SECONDS = 5.0
@@ -73,7 +73,8 @@ class AsyncClient(Graphmem):
             key: the key of the client, if the service asks for keys.
             client_id: the client; None for that of the key, or `default` without a key.
             retries: how often a request is sent again.
-            timeout: the seconds in which some part of an answer must arrive.
+            timeout: the seconds in which some part of an answer must arrive. The service gives a body of more
+                than 1 MB longer than the default: 30 s more for each 100,000 bytes.
             transport: another transport of httpx, such as one with a proxy or certificates of its own.
 
         Raises:
@@ -121,7 +122,11 @@ class AsyncClient(Graphmem):
         await self._connection.connections.close()
 
     def for_client(self, client_id: str) -> "AsyncClient":
-        """Return the same service as another client sees it; without keys, or with an operator's."""
+        """Return the same service as another client sees it, where it asks for no keys.
+
+        With an operator's key only `hold`, `end_hold` and `forget_client` may concern another client; all
+        else raises `Unauthorized`.
+        """
         other = object.__new__(AsyncClient)
         named = validated(client_id, ClientId, "client_id")
         other._use(msgspec.structs.replace(self._connection, client_id=named))
