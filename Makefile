@@ -22,7 +22,7 @@ help:
 	@echo 'make test              run the unit and live tests, on a Neo4j of their own (minutes)'
 	@echo 'make unit              run the tests that need no database (under a minute)'
 	@echo 'make slow              run the tests that start servers and programs, or kill them'
-	@echo 'make class-cache       keep the classes of Neo4j, so that the tests start it in half the time'
+	@echo 'make class-cache       keep the classes of Neo4j, so that the tests start with two thirds of the work'
 	@echo 'make lint              format, lint, types, import arrows (seconds)'
 	@echo 'make check             lint, then all tests; fails where `make test` covers less than 90 %'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'

@@ -30,7 +30,7 @@ STAGES = {
 
 EPILOG = """\b
 Searches use the former model until every memory has its new embedding; then every process switches
-within seconds. Leave GRAPHMEM_EMBEDDING_MODEL of running processes as it is, and set it to the new
+within a minute. Leave GRAPHMEM_EMBEDDING_MODEL of running processes as it is, and set it to the new
 model after this command has ended.
 
 A running `graphmem serve` does the work too, and continues when this command is stopped. The command
