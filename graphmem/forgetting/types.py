@@ -18,7 +18,7 @@ REMAINS = (
     "passed, on your own as it is set",
     "backups and exports that were made before, and backups made later that copy the files of the store",
     "the memory of processes: what was found for a turn, for ten minutes at most; single words, names of "
-    "speakers and, of other processes, their last 64 questions, until others displace them or the process ends",
+    "speakers and, of other processes, last 64 questions, until others displace them or the process ends",
     "the questions of the last second in other processes of the service: they are recorded after this, "
     "unless a memory of their answer is gone",
     "the audit of operators' Cypher, if they asked as another client: for 90 days at most",
