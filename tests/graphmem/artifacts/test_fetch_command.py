@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from graphmem.cli.main import commands
+from graphmem.embedding import NEEDED_FILES
 
 
 @pytest.fixture
@@ -38,3 +39,32 @@ def test_what_is_not_known_is_refused(cache: Path) -> None:
     result = fetched("java")
     assert result.exit_code == 2
     assert "'java' is not one of 'embedding', 'neo4j'" in result.stderr
+
+
+@pytest.mark.parametrize("model", ["http://localhost:1/v1#small", "folder"])
+def test_a_model_with_files_of_its_own_is_not_fetched(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    if model == "folder":
+        model = str(tmp_path / model)
+        Path(model).mkdir()
+        for name in NEEDED_FILES:
+            (Path(model) / name).touch()
+    monkeypatch.setenv("GRAPHMEM_EMBEDDING_MODEL", model)
+    result = fetched("embedding")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("the embedding model needs no fetching")
+    assert not cache.exists()
+
+
+def test_the_model_of_the_settings_is_the_one_that_is_fetched(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHMEM_EMBEDDING_MODEL", "BAAI/bge-small-en-v1.5x")
+    result = fetched("embedding")
+    assert result.exit_code == 2
+    assert (
+        "fastembed knows no model of this name (much alike: BAAI/bge-small-en-v1.5" in result.stderr
+    )
+    # Neo4j needs no model.
+    assert fetched("neo4j").exit_code == 0

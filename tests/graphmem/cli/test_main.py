@@ -30,7 +30,7 @@ SETTINGS = {
     "serve": LISTENING + RUNNING,
     "demo": LISTENING + RUNNING,
     "stop": ("data_dir",),
-    "fetch": ("cache_dir", "maven_repository"),
+    "fetch": ("cache_dir", "embedding_model", "maven_repository"),
     "install": (),
     "uninstall": (),
     "cypher": NEO4J,
