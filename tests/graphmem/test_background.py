@@ -465,7 +465,7 @@ async def test_an_open_graphmem_works_on_what_is_left_unless_others_do(
         neo4j_uri=neo4j_settings.neo4j_uri, neo4j_password=neo4j_settings.neo4j_password, jobs=jobs
     ):
         if jobs == "on":
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(300):
                 while await is_due(memory):
                     await asyncio.sleep(0.1)
         else:
