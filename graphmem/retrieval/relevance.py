@@ -49,14 +49,6 @@ Texts about others may be much alike; a question about Melanie is not answered b
 """
 
 
-def relevance(cosine: float, matched: float, scale: Calibration) -> float:
-    """Return a · clip((cosine - low) / (high - low)) + (1 - a) · share of terms matched, 0–1.
-
-    0 is no match: the cosine is no higher than that of unrelated texts, and no term occurs.
-    """
-    return MEANING_SHARE * meaning(cosine, scale) + (1 - MEANING_SHARE) * matched
-
-
 def meaning(cosine: float, scale: Calibration) -> float:
     """Return the position of a cosine between unrelated and equivalent, 0–1."""
     return min(1.0, max(0.0, (cosine - scale.low) / (scale.high - scale.low)))
@@ -99,7 +91,10 @@ class AskedWords(Struct, frozen=True):
         return max(words, (alike - LEAST_ALIKE) / (1 - LEAST_ALIKE), 0.0)
 
     def relevance(self, cosine: float, share: float, scale: Calibration) -> float:
-        """Return the relevance, 0–1, of a text with this cosine and this share of the words."""
+        """Return the relevance, 0–1, of a text with this cosine and this share of the words.
+
+        0 is no match: the cosine is no higher than that of unrelated texts, and no word occurs.
+        """
         meant = self.trust * MEANING_SHARE
         return meant * meaning(cosine, scale) + (1 - meant) * share
 

@@ -10,6 +10,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.retrieval.relevance import (
     MEANING_SHARE,
     NAMED_CHARACTERS,
+    AskedWords,
     asked_names,
     asked_stems,
     asked_words,
@@ -17,13 +18,13 @@ from graphmem.retrieval.relevance import (
     lexical_relevance,
     matched_share,
     meaning,
-    relevance,
     stemmed,
 )
 from graphmem.text.common_words import is_german_noun, is_ordinary
 from graphmem.text.languages import stem_in
 
 SCALE = Calibration(low=0.5, high=0.9)
+relevance = AskedWords(frozenset()).relevance
 shares = st.floats(0, 1)
 
 
