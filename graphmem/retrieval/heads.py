@@ -47,11 +47,6 @@ class Standing(Struct, frozen=True):
     id: str
     head: Head | None = None
 
-    @property
-    def found_id(self) -> str:
-        """The id of the memory that was found."""
-        return self.head.chain[0] if self.head else self.id
-
 
 class Identified(Protocol):
     """A result of a search."""

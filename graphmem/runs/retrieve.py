@@ -19,7 +19,7 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.references.spans import FullSpan, fetch_spans
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
-from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
+from graphmem.retrieval.heads import Head, at_heads, by_found_id, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
 from graphmem.retrieval.understanding import Understood, unknown_language
@@ -226,7 +226,7 @@ async def _present(
     asked = [hit.id for hit in hits[:POOL]]
     rows = await fetch_heads(asked, client_id=context.client_id, graph=context.graph)
     sources, there = _sources(question), {row.id for row in rows}
-    gone = set(asked) - {row.found_id for row in rows}
+    gone = set(asked) - by_found_id(rows).keys()
 
     def admits(head: Head) -> bool:
         return head.id not in page.passed and sources.admit(head)
