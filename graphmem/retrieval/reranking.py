@@ -143,16 +143,16 @@ class Reranked(Struct, frozen=True):
 async def reranked(
     ranking: Sequence[Ranked],
     question: str,
-    reranker: Reranker | None,
+    reranker: Reranker,
     fetch: Fetch,
 ) -> Reranked:
-    """Return a ranking whose first memories a cross-encoder has read; as it is without one, or if it fails.
+    """Return a ranking whose first memories a cross-encoder has read; as it is if that fails.
 
     Of a long memory it reads the best passage; `fetch` is `fetch_texts` for each client that is read. Raises
     `Unavailable` if the database fails.
     """
     first = list(ranking[:PAIRS])
-    if reranker is None or len(first) < 2:
+    if len(first) < 2:
         return Reranked(list(ranking))
     with span("rerank", {"graphmem.texts": len(first)}):
         texts = await _texts(first, fetch)
