@@ -136,15 +136,14 @@ def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) ->
     """
     by_session: dict[str, list[float]] = defaultdict(list)
     for id, score in scores.items():
-        if session_of[id]:
-            by_session[session_of[id]].append(score)
+        by_session[session_of[id]].append(score)
     prior = by_maximum(
         {
             session: sum(sorted(found, reverse=True)[:SESSION_BEST])
             for session, found in by_session.items()
         }
     )
-    return {id: prior[session_of[id]] for id in scores if session_of[id]}
+    return {id: prior[session_of[id]] for id in scores}
 
 
 def neighbour_scores(
@@ -257,8 +256,7 @@ def session_coverage(
     """
     best: dict[str, list[str]] = defaultdict(list)
     for id in sorted(bm25, key=lambda one: (-bm25[one], one)):
-        if session_of[id]:
-            best[session_of[id]].append(id)
+        best[session_of[id]].append(id)
     shares = by_maximum(
         {
             session: _share(

@@ -41,11 +41,6 @@ def test_a_session_is_worth_its_two_best_memories() -> None:
     }
 
 
-def test_what_belongs_to_no_session_gets_no_prior() -> None:
-    assert session_prior({"a": 1.0, "b": 0.5}, {"a": "", "b": "one"}) == {"b": 1.0}
-    assert session_prior({}, {}) == {}
-
-
 def test_neighbours_are_those_at_the_offsets() -> None:
     scores = {"a": 1.0, "b": 0.5, "c": 0.25}
     places = {"a": ("s", 0), "b": ("s", 1), "c": ("s", 2)}
@@ -133,8 +128,8 @@ def test_the_previous_message_adds_the_words_that_an_answer_lacks() -> None:
 
 def test_a_session_covers_what_its_messages_cover_together() -> None:
     covered = {"a": frozenset({"boat"}), "b": frozenset({"leak"}), "c": frozenset({"boat"})}
-    sessions = {"a": "one", "b": "one", "c": "two", "d": "one", "e": "", "f": "three"}
-    bm25 = {"a": 3.0, "b": 2.0, "c": 3.0, "e": 9.0}
+    sessions = {"a": "one", "b": "one", "c": "two", "d": "one", "f": "three"}
+    bm25 = {"a": 3.0, "b": 2.0, "c": 3.0}
 
     assert session_coverage(covered, sessions, bm25, ASKED) == {
         "a": 1.0,
