@@ -11,7 +11,6 @@ WITH run
 RETURN collect(run {
   .id,
   .status,
-  .outcome,
   .max_tokens,
   .spent,
   .given,

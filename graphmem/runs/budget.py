@@ -38,7 +38,6 @@ class EndingRun(Struct, frozen=True, kw_only=True):
 
     id: str
     status: RunStatus
-    outcome: RunOutcome | None
     started_at: datetime
     deadline: datetime
     max_tokens: int

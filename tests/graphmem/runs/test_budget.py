@@ -91,7 +91,6 @@ def test_a_clock_that_was_set_back_gives_no_time_and_ends_no_run_before_its_begi
     run = EndingRun(
         id="r",
         status="active",
-        outcome=None,
         started_at=NOW,
         deadline=LATER,
         max_tokens=10,
@@ -125,7 +124,6 @@ def trees(draw: st.DrawFn) -> list[EndingRun]:
             EndingRun(
                 id=str(place),
                 status="active",
-                outcome=None,
                 started_at=NOW - timedelta(hours=1),
                 deadline=draw(st.sampled_from([LATER, NOW])),
                 max_tokens=tokens + given_away[0] + gone + spent,
