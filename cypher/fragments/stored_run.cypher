@@ -3,7 +3,7 @@
 // $client_id  string    the client
 // $now        datetime  now; an expired reservation does not count
 .id, .client_id, .agent_type, .episode_id, .depth, .status, .outcome, .max_tokens, .max_time_ms,
-.max_retries, .spent, .given, .returned, .retries, .retries_given, .retrievals, .writes,
+.max_retries, .spent, .given, .retries, .retries_given, .retrievals, .writes,
 parent_id: COLLECT {
   MATCH (parent:Run {client_id: $client_id})-[:SPAWNED]->(run)
   RETURN parent.id

@@ -31,7 +31,6 @@ class StoredRun(Struct, frozen=True, kw_only=True):
     max_retries: int
     spent: int
     given: int
-    returned: int
     retries: int
     retries_given: int
     retrievals: int
