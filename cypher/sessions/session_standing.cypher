@@ -5,7 +5,6 @@ CYPHER 25
 // $session_id  string  its id
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 RETURN
-  session.conversation_id AS conversation_id,
   session.next_idx AS next_idx,
   coalesce(session.given_idx, 0) AS given_idx,
   coalesce(session.taken_back, 0) AS taken_back,

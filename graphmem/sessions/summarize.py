@@ -39,7 +39,6 @@ class CurrentSummary(Struct, frozen=True):
 class SessionState(Struct, frozen=True):
     """A session, the part of it that a caller summarized, and its current summary, if there is one."""
 
-    conversation_id: str
     next_idx: int
     given_idx: int
     """The first idx that a caller's own summary does not cover."""
