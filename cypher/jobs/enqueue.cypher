@@ -18,4 +18,4 @@ ON CREATE SET
   job.run_at = $run_at,
   job.attempts = 0,
   job.created_at = $now
-RETURN job.id AS id, job.state AS state, job.attempts AS attempts
+RETURN job.id AS id

@@ -35,4 +35,4 @@ SET
   job.attempts = CASE WHEN running THEN job.attempts ELSE 0 END,
   job.error = CASE WHEN running THEN job.error ELSE null END,
   job.finished_at = null
-RETURN job.id AS id, job.state AS state, job.attempts AS attempts
+RETURN job.id AS id

@@ -10,4 +10,4 @@ SET job.locked = true
 WITH job
 WHERE job.lease = $lease AND job.state = 'running'
 SET job.run_at = $lease_until
-RETURN job.id AS id, job.state AS state, job.attempts AS attempts
+RETURN job.id AS id

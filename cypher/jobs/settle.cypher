@@ -22,4 +22,4 @@ SET
   job.attempts = CASE WHEN again THEN 0 ELSE $attempts END,
   job.finished_at = CASE WHEN again OR $state = 'queued' THEN null ELSE $now END
 REMOVE job.lease, job.again_at
-RETURN job.id AS id, job.state AS state, job.attempts AS attempts
+RETURN job.id AS id

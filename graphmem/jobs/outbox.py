@@ -64,11 +64,9 @@ class Due(Struct, frozen=True, kw_only=True):
 
 
 class Settled(Struct, frozen=True):
-    """The present state of a job."""
+    """A job, in whatever state."""
 
     id: str
-    state: str
-    attempts: int
 
 
 class ClaimLost(Exception):

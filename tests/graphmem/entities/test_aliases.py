@@ -404,7 +404,7 @@ async def test_every_client_with_new_names_gets_one_job():
     graph = ScriptedGraph(
         {
             "entities/clients_with_new_names": [ClientWithNewNames("a"), ClientWithNewNames("b")],
-            "jobs/postpone": [Settled("j", "queued", 0)],
+            "jobs/postpone": [Settled("j")],
         }
     )
     await queue_aliases(now=NOW, new_id=lambda: str(uuid.uuid4()), graph=graph)
