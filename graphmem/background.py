@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 
 from graphmem.accesses import forget_old_reads
@@ -96,31 +96,14 @@ async def _segment(held: Claim, runtime: Runtime) -> None:
         held.key, runtime.context(held.client_id, in_background=True), leave_growing=True
     )
     if made.left:
-        again = Due(
-            id=held.id,
-            kind=held.kind,
-            key=held.key,
-            run_at=now + IDLE,
-            conversation_id=held.key,
-        )
-        await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
+        await _queue_again(held, runtime, now + IDLE, conversation_id=held.key)
 
 
 async def _summarize(held: Claim, runtime: Runtime) -> None:
     """Summarize the due sessions of a conversation; the others once they are idle."""
-    now = present()
     next_at = await summarize_grown(held.key, runtime.context(held.client_id, in_background=True))
-    if next_at is None:
-        return
-    again = Due(
-        id=held.id,
-        kind=held.kind,
-        key=held.key,
-        run_at=next_at,
-        conversation_id=held.key,
-        earliest=True,
-    )
-    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
+    if next_at is not None:
+        await _queue_again(held, runtime, next_at, conversation_id=held.key, earliest=True)
 
 
 async def _consolidate(held: Claim, runtime: Runtime) -> None:
@@ -138,20 +121,34 @@ async def _find_aliases(held: Claim, runtime: Runtime) -> None:
 async def _cut_memories(held: Claim, runtime: Runtime) -> None:
     """Cut some of a client's long memories; the job comes due again while some are left."""
     if not await cut_memories(runtime.context(held.client_id, in_background=True)):
-        await _continue(held, runtime)
+        await _queue_again(held, runtime, present(), earliest=True)
 
 
 async def _find_names(held: Claim, runtime: Runtime) -> None:
     """Find the names in some of a client's old memories; the job comes due again while some are left."""
     if not await find_due_names(runtime.context(held.client_id, in_background=True)):
-        await _continue(held, runtime)
+        await _queue_again(held, runtime, present(), earliest=True)
 
 
-async def _continue(held: Claim, runtime: Runtime) -> None:
-    """Have a job come due again at once, so that others run in between."""
-    now = present()
-    again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
-    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
+async def _queue_again(
+    held: Claim,
+    runtime: Runtime,
+    run_at: datetime,
+    *,
+    conversation_id: str | None = None,
+    earliest: bool = False,
+) -> None:
+    """Have a job come due again, also at once: others run in between."""
+    again = Due(
+        id=held.id,
+        kind=held.kind,
+        key=held.key,
+        payload=held.decoded(),
+        run_at=run_at,
+        conversation_id=conversation_id,
+        earliest=earliest,
+    )
+    await queue_alone(again, client_id=held.client_id, now=present(), graph=runtime.graph)
 
 
 async def _reembed(held: Claim, runtime: Runtime) -> None:
@@ -411,7 +408,8 @@ async def working(runtime: Runtime) -> AsyncIterator[None]:
 def _handler(work: Work, runtime: Runtime) -> Handler:
     async def handled(held: Claim) -> Effect | None:
         if held.client_id != INSTALLATION and not runtime.works_for(held.client_id):
-            await _postpone(held, runtime)
+            # The client is being moved, or has moved and left this job behind.
+            await _queue_again(held, runtime, present() + MOVING)
             return None
         try:
             return await work(held, runtime)
@@ -421,19 +419,6 @@ def _handler(work: Work, runtime: Runtime) -> Handler:
             return None
 
     return handled
-
-
-async def _postpone(held: Claim, runtime: Runtime) -> None:
-    """Leave a job of a client that is being moved, or has moved and left this behind, for later."""
-    now = present()
-    again = Due(
-        id=held.id,
-        kind=held.kind,
-        key=held.key,
-        payload=held.decoded(),
-        run_at=now + MOVING,
-    )
-    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
 def _is_cut_off() -> bool:
