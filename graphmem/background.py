@@ -196,38 +196,17 @@ NAMES_EVERY = timedelta(minutes=1)
 """The interval at which memories without names are looked for: only an upgrade or an import brings some."""
 
 
-async def _queue_aliases(graph: Graph) -> None:
-    """Queue alias detection for the clients with new names."""
-    await queue_aliases(now=present(), new_id=random_id, graph=graph)
-
-
-async def _queue_passages(graph: Graph) -> None:
-    """Queue the cutting of long memories for the clients that have some left."""
-    await queue_passages(now=present(), new_id=random_id, graph=graph)
-
-
-async def _queue_names(graph: Graph) -> None:
-    """Queue the search for names for the clients with memories from before there were any."""
-    await queue_names(now=present(), new_id=random_id, graph=graph)
-
-
-async def _queue_expired(graph: Graph) -> None:
-    """Queue the deletion of expired memories for the clients that have some."""
-    await queue_expired(now=present(), new_id=random_id, graph=graph)
-
-
-async def _queue_retention(graph: Graph) -> None:
+async def _queue_retention(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
     """Queue the deletion of expired records, soon after the start."""
-    now = present()
-    due = Due(id=random_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
+    due = Due(id=new_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
     await queue_alone(due, client_id=INSTALLATION, now=now, graph=graph)
 
 
-REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
-    ALIASES: (_queue_aliases, NOTICE_EVERY),
-    PASSAGES_JOB: (_queue_passages, NOTICE_EVERY),
-    NAMES_JOB: (_queue_names, NAMES_EVERY),
-    EXPIRE: (_queue_expired, NOTICE_EVERY),
+REGULAR: Mapping[str, tuple[Callable[..., Awaitable[None]], timedelta]] = {
+    ALIASES: (queue_aliases, NOTICE_EVERY),
+    PASSAGES_JOB: (queue_passages, NOTICE_EVERY),
+    NAMES_JOB: (queue_names, NAMES_EVERY),
+    EXPIRE: (queue_expired, NOTICE_EVERY),
     RETAIN: (_queue_retention, RETAIN_EVERY),
 }
 """The functions that queue regular jobs, and their intervals."""
@@ -277,7 +256,7 @@ class Background:
         try:
             async with asyncio.timeout(PREPARE_SECONDS):
                 for kind in self._regular:
-                    await REGULAR[kind][0](self._graph)
+                    await self._queue(kind)
                     self._queued.add(kind)
                 await self._worker.prepare()
         except Exception as problem:
@@ -314,18 +293,21 @@ class Background:
 
     async def _repeat(self, kind: str) -> None:
         """Queue regular work at its interval; after a failure, retry soon."""
-        queue_work, every = REGULAR[kind]
         while not self._stopping.is_set():
-            pause = every.total_seconds()
+            pause = REGULAR[kind][1].total_seconds()
             try:
                 if kind in self._queued:
                     self._queued.remove(kind)
                 else:
-                    await queue_work(self._graph)
+                    await self._queue(kind)
             except Exception as problem:
                 log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
                 pause = min(pause, LONGEST_PAUSE)
             await self._stops_within(pause)
+
+    async def _queue(self, kind: str) -> None:
+        queue_work, _ = REGULAR[kind]
+        await queue_work(now=present(), new_id=random_id, graph=self._graph)
 
     async def _kept(self) -> None:
         """Run the worker, and restart it after a crash: at once at first, then after growing pauses."""

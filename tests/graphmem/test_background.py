@@ -90,7 +90,7 @@ async def test_preparing_begins_no_job_and_does_the_first_round_of_regular_work(
 ) -> None:
     rounds: list[Graph] = []
 
-    async def queue_work(graph: Graph) -> None:
+    async def queue_work(*, graph: Graph, **_: object) -> None:
         rounds.append(graph)
         if fails and len(rounds) == 1:
             raise RuntimeError
@@ -419,9 +419,7 @@ async def test_new_names_are_noticed_and_their_aliases_found(
         job = Due(id=str(uuid.uuid4()), kind=ALIASES, key=ALIASES, run_at=now, earliest=True)
         await graph.write(lambda tx: postpone_all(tx, [job], client_id=memory.client_id, now=now))
 
-    monkeypatch.setattr(background, "queue_aliases", queued)
-    queue_work, _ = background.REGULAR[ALIASES]
-    often = {ALIASES: (queue_work, timedelta(seconds=0.05))}
+    often = {ALIASES: (queued, timedelta(seconds=0.05))}
     monkeypatch.setattr(background, "REGULAR", often)
     running = Background(memory.runtime, {ALIASES: background.WORK[ALIASES]})
     running.start()
@@ -444,7 +442,7 @@ async def test_who_does_not_know_aliases_does_not_notice_names(
     async def queued(**_: object) -> None:
         asked.append(1)
 
-    monkeypatch.setattr(background, "queue_aliases", queued)
+    monkeypatch.setattr(background, "REGULAR", {ALIASES: (queued, background.NOTICE_EVERY)})
     running = Background(runtime, {kind: background.WORK[ALIASES]})
     running.start()
     await asyncio.sleep(0.1)
