@@ -25,8 +25,8 @@ AnyRequest = Request[Any, Any, Any]
 def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) -> dict[str, Any]:
     """Return the options of a route whose handler gets the query string as the struct `asked`.
 
-    Litestar alone would ignore unknown names and not name the legal values. The parameters in
-        `lists` may be repeated or separated by commas; their function reads the items.
+    Litestar alone would ignore unknown names and not name the legal values. The parameters in `lists` may be
+    repeated or separated by commas; their function reads the items.
     """
     lists = lists or {}
 
