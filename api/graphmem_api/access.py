@@ -40,7 +40,7 @@ PAGE = (
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 QUIET = ("/health", "/metrics")
-"""Routes that are asked every few seconds: only what goes wrong there is logged below `debug`."""
+"""Routes that are asked every few seconds: unless something goes wrong, the log has them at `debug` only."""
 
 NO_ROUTE = "-"
 OTHER = "OTHER"
