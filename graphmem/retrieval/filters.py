@@ -177,7 +177,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
     @property
     def shape(self) -> frozenset[str]:
-        """The names of the filters that are set, besides the client and the validity."""
+        """The names of the filters that are set, those of the requested times among them."""
         plain = Filters()
         return frozenset(
             name for name in self.__struct_fields__ if getattr(self, name) != getattr(plain, name)
