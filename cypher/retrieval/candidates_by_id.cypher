@@ -11,6 +11,5 @@ RETURN collect(memory {
   // include candidate
   cosine: CASE WHEN id IN $unscored THEN 2 * coll.max(
     [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
-  ) - 1 END,
-  passes: true
+  ) - 1 END
 }) AS rows
