@@ -42,5 +42,4 @@ CALL () {
 }
 RETURN
   usage,
-  size(made) AS written,
   // include lacking

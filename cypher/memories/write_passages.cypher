@@ -27,5 +27,4 @@ CALL (made, sides) {
   RETURN count(*) AS vectors
 }
 RETURN
-  size(made) AS written,
   // include lacking

@@ -78,9 +78,8 @@ class EmbeddedPassage(Struct, frozen=True, kw_only=True):
 
 
 class PassagesWritten(Struct, frozen=True):
-    """The number of passages that a statement has written, and the models whose vectors they lack."""
+    """The models whose vectors written passages lack."""
 
-    written: int
     lacking: list[str]
 
 

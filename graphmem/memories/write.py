@@ -166,9 +166,8 @@ class Prepared(Struct, frozen=True):
 
 
 class MemoriesWritten(Struct, frozen=True):
-    """The number of written memories, the models whose vectors they lack, and their client's usage."""
+    """The models whose vectors written memories lack, and the usage of their client."""
 
-    written: int
     lacking: list[str]
     usage: CountedUsage | None
     """The client's usage, if that is counted."""
