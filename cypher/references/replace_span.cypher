@@ -12,23 +12,20 @@ CALL (span, old) {
   WHERE NOT edge:MENTIONS|SPELLS_OUT
   CREATE (span)-[copy:$(type(edge))]->(other)
   SET copy = properties(edge)
-  RETURN count(*) AS leaving
 }
 CALL (span, old) {
   MATCH (old)<-[edge]-(other {client_id: $client_id})
   CREATE (span)<-[copy:$(type(edge))]-(other)
   SET copy = properties(edge)
-  RETURN count(*) AS coming
 }
 WITH
   old,
-  leaving + coming AS written,
   coalesce(old.text, '') <> '' AND old.text <> span.text AS text_lost,
   COLLECT {
     MATCH (old)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
-WITH written, text_lost, entities, [old] AS gone
+WITH text_lost, entities, [old] AS gone
 // include uncount
 FOREACH (memory IN gone | DETACH DELETE memory)
-RETURN written, text_lost, entities
+RETURN text_lost, entities

@@ -46,9 +46,8 @@ class SetAside(Struct, frozen=True):
 
 
 class ReplacedSpan(Struct, frozen=True):
-    """The number of edges that the new span took over, and the entities that the old one mentioned."""
+    """What was lost with a span that another one has replaced, and the entities that it mentioned."""
 
-    written: int
     text_lost: bool
     """Whether the old span had a text that the new one has not."""
     entities: list[str]
