@@ -21,6 +21,5 @@ CALL () {
   WITH memory
   ORDER BY memory.id
   SET memory.locked = true
-  RETURN count(*) AS written
 }
-RETURN written, client.legal_hold AS legal_hold
+RETURN client.legal_hold AS legal_hold

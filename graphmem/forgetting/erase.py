@@ -33,9 +33,8 @@ class ErasedMemory(Struct, frozen=True):
 
 
 class Locked(Struct, frozen=True):
-    """The number of locked memories, and the reason of their client's legal hold."""
+    """The reason of the legal hold of a client whose memories are locked."""
 
-    written: int
     legal_hold: str | None
 
 
