@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.model.validation import text_id, validated
@@ -38,17 +36,6 @@ from graphmem.runs.types import (
 )
 
 
-class RunScope(Struct, frozen=True, kw_only=True):
-    """The common settings of an environment's runs.
-
-    `context` returns a fresh context for each operation: the embedding model may change meanwhile.
-    """
-
-    context: Callable[[], Context]
-    max_concurrent_sessions: int
-    on_access: OnAccess | None = None
-
-
 class RunEnvironment:
     """The runs of one client, with a default budget, a limit of active runs, and a listener.
 
@@ -67,28 +54,27 @@ class RunEnvironment:
         """Set the common parameters of the environment's runs.
 
         Args:
-            context: returns a fresh context of the client, once for each operation.
+            context: returns a fresh context of the client, once for each operation: the embedding model
+                may change meanwhile.
             default_budget: the budget of a run that is started without one.
             max_concurrent_sessions: the maximum number of the client's active runs.
             on_access: is called once for each operation, also for one that was refused or failed, and
                 never receives a text; its exceptions are logged and ignored.
         """
         self.default_budget = default_budget
-        self._scope = RunScope(
-            context=context,
-            max_concurrent_sessions=max_concurrent_sessions,
-            on_access=on_access,
-        )
+        self._context = context
+        self._max_concurrent_sessions = max_concurrent_sessions
+        self._on_access = on_access
 
     @property
     def client_id(self) -> str:
         """The client that owns the runs."""
-        return self._scope.context().client_id
+        return self._context().client_id
 
     @property
     def max_concurrent_sessions(self) -> int:
         """The maximum number of the client's active runs."""
-        return self._scope.max_concurrent_sessions
+        return self._max_concurrent_sessions
 
     def run(
         self,
@@ -160,15 +146,15 @@ class RunEnvironment:
         }
         return await starting.start(
             validated(fields, NewRun),
-            self._scope.context(),
+            self._context(),
             default_budget=self.default_budget,
-            most_active=self._scope.max_concurrent_sessions,
-            on_access=self._scope.on_access,
+            most_active=self._max_concurrent_sessions,
+            on_access=self._on_access,
         )
 
     async def show(self, run_id: str) -> Run:
         """Return the present state of a run. Raises `RunNotFound`, `Unavailable`."""
-        return await show.show_run(text_id(run_id, "run_id"), self._scope.context())
+        return await show.show_run(text_id(run_id, "run_id"), self._context())
 
     async def list_runs(
         self, *, status: RunStatus | None = None, limit: int = 50, cursor: str | None = None
@@ -178,7 +164,7 @@ class RunEnvironment:
         So that runs whose ids were lost can be continued, or ended. Raises `InvalidInput`, `Unavailable`.
         """
         asked = validated({"status": status, "limit": limit, "cursor": cursor}, RunsAsked)
-        return await show.show_runs(asked, self._scope.context())
+        return await show.show_runs(asked, self._context())
 
     async def retrieve(
         self,
@@ -205,7 +191,7 @@ class RunEnvironment:
             "operation_id": operation_id,
         }
         question = validated(fields, RunQuestion)
-        context, on_access = self._scope.context(), self._scope.on_access
+        context, on_access = self._context(), self._on_access
         return await retrieve.retrieve(text_id(run_id, "run_id"), question, context, on_access)
 
     async def peek(
@@ -223,7 +209,7 @@ class RunEnvironment:
             "operation_id": operation_id,
         }
         asked = validated(fields, PeekAsked)
-        context, on_access = self._scope.context(), self._scope.on_access
+        context, on_access = self._context(), self._on_access
         return await show.peek(text_id(run_id, "run_id"), asked, context, on_access)
 
     async def write(
@@ -243,7 +229,7 @@ class RunEnvironment:
             "operation_id": operation_id,
         }
         new = validated(fields, NewWrite)
-        context, on_access = self._scope.context(), self._scope.on_access
+        context, on_access = self._context(), self._on_access
         return await write.write(text_id(run_id, "run_id"), new, context, on_access)
 
     async def subcall(
@@ -265,9 +251,9 @@ class RunEnvironment:
         return await starting.start_child(
             text_id(run_id, "run_id"),
             validated(fields, SubcallAsked),
-            self._scope.context(),
-            most_active=self._scope.max_concurrent_sessions,
-            on_access=self._scope.on_access,
+            self._context(),
+            most_active=self._max_concurrent_sessions,
+            on_access=self._on_access,
         )
 
     async def end(
@@ -278,17 +264,15 @@ class RunEnvironment:
         Raises `InvalidInput`, `RunNotFound`, `Unavailable`.
         """
         new = validated({"outcome": outcome, "operation_id": operation_id}, NewEnd)
-        return await session.end(
-            text_id(run_id, "run_id"), new, self._scope.context(), self._scope.on_access
-        )
+        return await session.end(text_id(run_id, "run_id"), new, self._context(), self._on_access)
 
     async def tree(self, run_id: str) -> TreeRun:
         """Return a run with all runs below it, and the usage of each. Raises `RunNotFound`, `Unavailable`."""
-        return await show.show_tree(text_id(run_id, "run_id"), self._scope.context())
+        return await show.show_tree(text_id(run_id, "run_id"), self._context())
 
     async def accesses(
         self, run_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> Accesses:
         """Return the recorded operations of a run, newest first; see `RunSession.accesses`."""
         asked = validated({"limit": limit, "cursor": cursor}, AccessesAsked)
-        return await show.show_accesses(text_id(run_id, "run_id"), asked, self._scope.context())
+        return await show.show_accesses(text_id(run_id, "run_id"), asked, self._context())
