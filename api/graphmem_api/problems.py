@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, PermissionDeniedException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.types import Scope, Send
@@ -21,7 +21,9 @@ from graphmem.errors import (
     GraphmemError,
     InvalidInput,
     LimitReached,
+    MemoryNotFound,
     NotFound,
+    NotHead,
     SetupError,
     StoreLimitReached,
     TookTooLong,
@@ -270,34 +272,33 @@ def _shown(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-EXAMPLES: dict[int, tuple[str, str, str | None]] = {
-    400: ("invalid_input", "limit: expected a whole number <= 200", "limit"),
-    401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
-    403: (
-        "forbidden",
-        "this takes a key of the role agent or above; yours is of the role reader",
-        None,
+EXAMPLES: dict[int, Exception] = {
+    400: InvalidInput("limit", "expected a whole number <= 200"),
+    401: Unauthorized("a key is needed: send Authorization: Bearer <key>"),
+    403: PermissionDeniedException(
+        "this takes a key of the role agent or above; yours is of the role reader"
     ),
-    404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
-    408: ("took_too_long", "the database worked on this for 10 seconds and was cut off", None),
-    409: ("not_head", "a newer version has superseded this one already", None),
-    413: ("too_large", "body: at most 33,554,432 bytes (32 MiB) are taken", "body"),
-    415: ("unsupported_media_type", "send Content-Type: application/json", None),
-    429: ("too_many_runs", "Too many runs: 32 are active, which is the most at once", None),
-    500: (INTERNAL, INTERNAL_DETAIL, None),
-    503: ("unavailable", "the database does not answer (ServiceUnavailable)", None),
-    507: ("disk_full", "the disk of the database has 120 MB free: nothing was written", None),
+    404: MemoryNotFound("3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11"),
+    408: TookTooLong(10),
+    409: NotHead("3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11", "8a1d2b6e-0f7b-4f1c-9a55-7a1a3f0c2d42"),
+    413: TooLarge("body", "at most 33,554,432 bytes (32 MiB) are taken"),
+    415: HTTPException(
+        status_code=415, detail="send the body as JSON: Content-Type: application/json"
+    ),
+    429: TooManyRuns(32),
+    500: Exception(),
+    503: Unavailable("the database does not answer (ServiceUnavailable)"),
+    507: DiskFull(120, 256),
 }
 
 
 def _described(status: int) -> ResponseSpec:
-    code, detail, field = EXAMPLES[status]
-    failure = Failure(status=status, code=code, detail=detail, field=field)
+    failure = failure_of(EXAMPLES[status])
     shown = to_builtins(problem(failure, "/api/v0/…", "7d1f3c"))
     return ResponseSpec(
         Problem,
         generate_examples=False,
-        description=_title(code),
+        description=_title(failure.code),
         media_type=MEDIA_TYPE,
-        examples=[Example(summary=code, value=shown)],
+        examples=[Example(summary=failure.code, value=shown)],
     )
