@@ -29,6 +29,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
+from graphmem.retrieval.weighing import WORDED_MESSAGES
 from graphmem.text.named_times import (
     Time,
     Worded,
@@ -40,9 +41,6 @@ from graphmem.text.named_times import (
 
 BEST_MESSAGES = 3
 """The best messages of a session that decide its relevance."""
-
-WORDED_MESSAGES = 5
-"""The messages of a session, those that share most words, that decide its coverage of the question."""
 
 TIME_SHARE = 0.4
 """The score that a message gains for a time that the question names: its text seldom names the time."""
