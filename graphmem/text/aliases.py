@@ -27,7 +27,8 @@ from msgspec import Struct
 
 from graphmem.model.vocabulary import AliasRule
 from graphmem.text.common_words import FUNCTION_WORDS, GIVEN_NAMES, NO_FAMILY_NAMES
-from graphmem.text.identifiers import LONGEST
+from graphmem.text.entities import SEEN_CHARACTERS
+from graphmem.text.identifiers import FILE, LONGEST
 
 KNOWN: Mapping[str, str] = {
     "a11y": "accessibility",
@@ -58,8 +59,7 @@ EVERYWHERE = frozenset(
 )
 """Files that many folders have: their bare names stand for no path."""
 
-_FILE = re.compile(r"[\w.+@-]*[\w+-]\.[a-z][a-z0-9]{0,7}")
-_FILE_IN_A_FOLDER = re.compile(rf".*[/\\]({_FILE.pattern})")
+_FILE_IN_A_FOLDER = re.compile(rf".*[/\\]({FILE.pattern})")
 _HERE = re.compile(r"^(?:\.{1,2}/)+")
 _ROOT = re.compile(r"[/~]|\w:/")
 _VERBATIM = re.compile(r"[/\\@:]|\w\.\w")
@@ -224,7 +224,7 @@ class _NameIndex:
     def _path(self, one: Named) -> Named | None:
         """Return the longest path with this end, if all other paths with this end are ends of it."""
         base = one.short or one.normalized
-        if base in self._crowded or base in EVERYWHERE or not _FILE.fullmatch(base):
+        if base in self._crowded or base in EVERYWHERE or not FILE.fullmatch(base):
             return None
         ending = [
             other
@@ -396,9 +396,6 @@ def _is_full_name(one: Named) -> bool:
         return False
     return words[1].casefold() not in NO_FAMILY_NAMES | FUNCTION_WORDS
 
-
-SEEN_CHARACTERS = 100_000
-"""The number of characters of a text that are searched."""
 
 MOST = 32
 """The maximum number of short forms of a text."""

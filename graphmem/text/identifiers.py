@@ -33,7 +33,7 @@ _SNAKE = re.compile(r"_*[^\W\d_]\w*?_\w+")
 _CAMEL = re.compile(r"[a-z][a-z0-9]*[A-Z]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w+(?:\.[^\W\d]\w+)+")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_FILE = re.compile(r"[\w.+@-]*[\w+-]\.[a-z][a-z0-9]{0,7}")
+FILE = re.compile(r"[\w.+@-]*[\w+-]\.[a-z][a-z0-9]{0,7}")
 _ERROR = re.compile(r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+|0x[0-9a-fA-F]{4,16}")
 _TICKET = re.compile(r"([a-z]{2,12})-\d{2,8}", re.IGNORECASE)
 _CALL = re.compile(r"[^\W\d][\w.:]*\(\)")
@@ -110,7 +110,7 @@ def _is_path(run: str) -> bool:
         part.lower() in _COMMON or not re.search("[a-zA-Z]", part) for part in parts
     ):
         return False
-    if _FILE.fullmatch(parts[-1]):
+    if FILE.fullmatch(parts[-1]):
         return True
     if run.startswith(_OPENS_A_PATH) or run[1:3] == ":\\":
         return len(max(parts, key=len)) > 1
@@ -119,7 +119,7 @@ def _is_path(run: str) -> bool:
 
 def _is_dotted(run: str) -> bool:
     """Tell `asyncio.gather` and `notes.md` from `e.g.`, `3.14` and a missing space after a full stop."""
-    if _FILE.fullmatch(run) and run.rpartition(".")[2].lower() in EXTENSIONS:
+    if FILE.fullmatch(run) and run.rpartition(".")[2].lower() in EXTENSIONS:
         return True
     if not _DOTTED.fullmatch(run):
         return False
