@@ -140,7 +140,6 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     id: str
     next_idx: int
     last_message_id: str | None = None
-    started_at: datetime | None = None
     summarized_idx: int = 0
     """The `idx` of the first message since its last summary."""
 
