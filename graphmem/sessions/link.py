@@ -36,7 +36,7 @@ MOST_MENTIONS = 500
 """An entity that more memories mention is ignored."""
 
 LEAST_SHARED = 0.25
-"""The least score for shared entities: that of one with only one other session, or of several."""
+"""The least score for shared entities: that of one that two other sessions mention."""
 
 ENTITIES_NAMED = 8
 """The most shared entities that a link names, the rarest first."""
