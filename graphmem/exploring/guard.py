@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from graphmem.errors import CypherMistake, CypherRefused
 from graphmem.exploring import endless
-from graphmem.exploring.words import Word, beside, dotted, place_of, words
+from graphmem.exploring.words import Word, beside, dotted, is_called, place_of, words
 from graphmem.graph.exploring import CypherPlan, Operator
 
 PROCEDURES = frozenset(
@@ -135,7 +135,7 @@ class StatementText:
 
     def functions(self) -> list["Called"]:
         """Return the called functions that have a dot in their names."""
-        names = (one for one in dotted(self.words) if not _is_called(self.words, one.first))
+        names = (one for one in dotted(self.words) if not is_called(self.words, one.first))
         return [Called(one.name, one.start) for one in names]
 
 
@@ -146,7 +146,7 @@ def check_text(text: StatementText, parameters: Mapping[str, Any]) -> None:
     _check_head(text)
     _check_use(text)
     for one in dotted(text.words):
-        if _is_called(text.words, one.first) and not may_be_called(one.name):
+        if is_called(text.words, one.first) and not may_be_called(one.name):
             raise text.refused("cypher_procedure", one.start, one.name)
     _check_words(text, text.words)
     endless.check_endless(text.query, text.words, parameters)
@@ -190,7 +190,7 @@ def functions_in(plan: CypherPlan) -> list[Called]:
     for operator in plan.operators:
         if "." in operator.details and "ProcedureCall" not in operator.name:
             inner = words(operator.details, escaped=False)
-            names = (one for one in dotted(inner) if not _is_called(inner, one.first))
+            names = (one for one in dotted(inner) if not is_called(inner, one.first))
             found += [Called(one.name, None) for one in names]
     return found
 
@@ -347,11 +347,6 @@ def _place_of(rule: str, text: StatementText) -> int | None:
 
 def _beginning(name: str) -> str:
     return name.partition(".")[0]
-
-
-def _is_called(sequence: Sequence[Word], first: int) -> bool:
-    """Tell whether a name follows CALL."""
-    return first > 0 and sequence[first - 1].upper == "CALL"
 
 
 def _name_at(sequence: Sequence[Word], place: int) -> tuple[str, int]:

@@ -82,7 +82,7 @@ def dotted(sequence: Sequence[Word]) -> Iterator[Dotted]:
             while end + 1 < len(sequence) and _goes_on(sequence, end):
                 end += 2
             called = end < len(sequence) and sequence[end].text == "("
-            if end > place + 1 and (called or _is_called(sequence, place)):
+            if end > place + 1 and (called or is_called(sequence, place)):
                 name = ".".join(one.name for one in sequence[place:end:2])
                 yield Dotted(name, place, sequence[place].start)
         place = end
@@ -94,6 +94,11 @@ def beside(sequence: Sequence[Word], one: str, *other: str) -> Word | None:
     return next((left for left, right in pairs if left.upper == one and right.upper in other), None)
 
 
+def is_called(sequence: Sequence[Word], first: int) -> bool:
+    """Tell whether a name follows CALL."""
+    return first > 0 and sequence[first - 1].upper == "CALL"
+
+
 def place_of(text: str, offset: int) -> Place:
     """Return the place in a text of an offset in characters."""
     before = text[:offset]
@@ -102,10 +107,6 @@ def place_of(text: str, offset: int) -> Place:
 
 def _goes_on(sequence: Sequence[Word], end: int) -> bool:
     return sequence[end].text == "." and sequence[end + 1].names
-
-
-def _is_called(sequence: Sequence[Word], place: int) -> bool:
-    return place > 0 and sequence[place - 1].upper == "CALL"
 
 
 def _decoded(text: str) -> tuple[str, list[int]]:
