@@ -142,13 +142,13 @@ def _whole_sentences(
     text: str, header: str, cut: PossibleCut, limit: int, tokens: TokenCounter
 ) -> PossibleCut | None:
     """Return the whole sentences that fit, with an ellipsis; None if not one fits."""
-    ends = [0]
+    ends = []
     for end in sentence_ends(text):
         ends.append(end)
         if end > cut.kept:
             # The first sentence beyond the cut may fit too: the table is only nearly exact.
             break
-    for end in reversed(ends[1:]):
+    for end in reversed(ends):
         content = f"{header}{text[:end]}{ELLIPSIS}"
         if not tokens.exceeds(content, limit):
             return PossibleCut(content, end)
