@@ -76,7 +76,7 @@ class FullSpan(Struct, frozen=True, kw_only=True):
     @property
     def sound(self) -> bool:
         """Whether the text matches its stored hash; a summary has none."""
-        return not self.text or self.sha256 in {None, self._hash}
+        return not self.text or self.sha256 in {None, hashed(self.text)}
 
     @property
     def shown(self) -> Span:
@@ -84,13 +84,9 @@ class FullSpan(Struct, frozen=True, kw_only=True):
         properties = asdict(self)
         text = properties.pop("text")
         if self.start_byte is None:
-            whole = {"start_byte": 0, "end_byte": len(text.encode()), "sha256": self._hash}
+            whole = {"start_byte": 0, "end_byte": len(text.encode()), "sha256": hashed(self.text)}
             properties |= whole
         return StoredSpan(**properties, has_content=bool(text)).shown
-
-    @property
-    def _hash(self) -> str:
-        return sha256(self.text.encode()).hexdigest()
 
 
 SET_ASIDE = Query("references/set_aside", SetAside, writes=True)
