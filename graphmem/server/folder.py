@@ -57,11 +57,6 @@ def lacks_restored(data_dir: Path) -> bool:
     return incoming(data_dir).exists() and not (home(data_dir) / "data").exists()
 
 
-def exists(data_dir: Path) -> bool:
-    """Tell whether the data folder exists."""
-    return data_dir.is_dir()
-
-
 def create(data_dir: Path) -> None:
     """Make the missing folders, readable by their owner only."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -237,7 +237,7 @@ async def stop(data_dir: Path) -> bool:
     Raises `DataFolderInUse` while another process uses the server: it would start it again.
     """
     data_dir = _resolved(data_dir)
-    if not folder.exists(data_dir):
+    if not data_dir.is_dir():
         return False
     use = UseLock(data_dir)
     try:
