@@ -65,7 +65,7 @@ class Listing(Struct, frozen=True):
     key: str
 
     def cursor(self, moment: datetime, id: str) -> str:
-        """Return the cursor of a list, newest first, after this row."""
+        """Return the cursor after a row, by its time and its id."""
         return self.sealed(f"{moment.isoformat()} {id}")
 
     def position(self, given: str | None, first: Position = FIRST) -> Position:
