@@ -33,7 +33,7 @@ CLIENTS, OF_CLIENT = 8, 8
 """The clients that are asked for, the first by their ids, and the questions to each."""
 
 SEARCHED = 5
-"""The questions of each other kind of search."""
+"""The sampled questions that the other kinds of search are asked too."""
 
 log = logging.getLogger(__name__)
 
