@@ -25,7 +25,7 @@ State = Literal["announced", "embedding", "switched", "cleaning"]
 class EmbeddingModel(Struct, frozen=True):
     """A model: its name, the hash of its weights, and the length of its vectors.
 
-    `source` is its location as in the setting; '' is the bundled model.
+    `source` is its location as in the setting; None if its name tells it.
     """
 
     name: str
