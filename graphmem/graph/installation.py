@@ -175,8 +175,8 @@ async def installation(graph: Graph) -> Installation | None:
 
 async def begin_change(
     graph: Graph, wanted: EmbeddingModel, measured: Calibration, *, id: str, now: datetime
-) -> bool:
-    """Announce another model; return whether no other change was under way."""
+) -> None:
+    """Announce another model."""
     properties = {
         "change_id": id,
         "change_state": "announced",
@@ -188,27 +188,27 @@ async def begin_change(
         "wanted_low": measured.low,
         "wanted_high": measured.high,
     }
-    return await _move(graph, properties)
+    await _move(graph, properties)
 
 
-async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now: datetime) -> bool:
-    """Require both vectors of every write from now on; return whether the state was as expected."""
+async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now: datetime) -> None:
+    """Require both vectors of every write from now on."""
     properties = {
         "change_state": "embedding",
         "change_at": now,
         "change_total": total,
         "embeddings": [stored.side.embedding, other(stored.side).embedding],
     }
-    return await _move(graph, properties, stored.change)
+    await _move(graph, properties, stored.change)
 
 
-async def keep_indexed(graph: Graph, change: Change) -> bool:
-    """Record that the other index exists; return whether the state was as expected."""
-    return await _move(graph, {"change_indexed": True}, change)
+async def keep_indexed(graph: Graph, change: Change) -> None:
+    """Record that the other index exists."""
+    await _move(graph, {"change_indexed": True}, change)
 
 
-async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
-    """Make the wanted model and its side the current ones; return whether the state was as expected."""
+async def switch(graph: Graph, stored: Installation, *, now: datetime) -> None:
+    """Make the wanted model and its side the current ones."""
     change, former = stored.change, stored.model
     assert change is not None, "a switch ends a change"
     properties = {
@@ -225,7 +225,7 @@ async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
         "former_dimensions": former.dimensions,
         "former_source": former.source,
     }
-    return await _move(graph, properties, change)
+    await _move(graph, properties, change)
 
 
 async def begin_cleaning(graph: Graph, stored: Installation, *, now: datetime) -> bool:
@@ -234,20 +234,20 @@ async def begin_cleaning(graph: Graph, stored: Installation, *, now: datetime) -
     return await _move(graph, properties, stored.change)
 
 
-async def end_change(graph: Graph, change: Change) -> bool:
-    """Remove a finished change; return whether the state was as expected."""
+async def end_change(graph: Graph, change: Change) -> None:
+    """Remove a finished change."""
     names = (
         *("change_id", "change_state", "change_at", "change_indexed", "change_done"),
         *("change_total", "change_after_client", "change_after_id", "wanted_model"),
         *("wanted_sha256", "wanted_dimensions", "wanted_source", "wanted_low", "wanted_high"),
     )
-    return await _move(graph, dict.fromkeys(names), change)
+    await _move(graph, dict.fromkeys(names), change)
 
 
-async def restart_walk(graph: Graph, change: Change) -> bool:
-    """Restart the walk over all memories; return whether the state was as expected."""
+async def restart_walk(graph: Graph, change: Change) -> None:
+    """Restart the walk over all memories."""
     properties = {"change_done": 0, "change_after_client": None, "change_after_id": None}
-    return await _move(graph, properties, change)
+    await _move(graph, properties, change)
 
 
 def progressed(change: Change, *, client_id: str, id: str, done: int) -> dict[str, Any]:
