@@ -75,7 +75,6 @@ class LanguageModel:
         seconds: float,
         instructions: str = "",
         most_tokens: int = 1_000,
-        temperature: float = 0.0,
     ) -> str:
         """Return the model's answer, within `seconds` in total. Raises `ModelFailed`."""
         messages = [{"role": "user", "content": prompt}]
@@ -85,7 +84,7 @@ class LanguageModel:
             "model": self.name,
             "messages": messages,
             "max_tokens": most_tokens,
-            "temperature": temperature,
+            "temperature": 0.0,
         }
         with span("ask language model", {"graphmem.model": self.name}):
             try:
