@@ -77,7 +77,7 @@ def utc(moment: datetime, field: str) -> datetime:
     return moment
 
 
-def zone_of(name: str | None, field: str = "time_zone") -> tzinfo:
+def zone_of(name: str | None) -> tzinfo:
     """Return the time zone of a name, UTC for none; raise `InvalidInput` for an unknown name."""
     if name is None:
         return UTC
@@ -85,7 +85,7 @@ def zone_of(name: str | None, field: str = "time_zone") -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as problem:
         raise InvalidInput(
-            field,
+            "time_zone",
             f"there is no time zone {name!r}: name one of the IANA database, as Europe/Berlin",
         ) from problem
 
