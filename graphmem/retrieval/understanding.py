@@ -76,9 +76,9 @@ class Vocabulary:
         """Drop the cached sample of a client."""
         self._kept.pop(client_id, None)
 
-    async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
+    async def shares(self, client_id: str) -> Shares:
         """Return the share, 0–1, of the client's memories that contain each common stem."""
-        return (await self.sample(client_id, graph)).shares
+        return (await self.sample(client_id)).shares
 
     async def sample(self, client_id: str, graph: Graph | None = None) -> Sample:
         """Return the statistics of a sample of the client's memories.
