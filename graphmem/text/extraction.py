@@ -157,9 +157,7 @@ def phrases(texts: Iterable[str], *, without: Iterable[str] = ()) -> Counter[str
     return Counter({written[key]: counts[key] for key in by_worth[:PHRASES]})
 
 
-def title(
-    counts: Counter[str], vectors: Sequence[Vector], centre: Vector, *, most: int = TITLE_CHARACTERS
-) -> str:
+def title(counts: Counter[str], vectors: Sequence[Vector], centre: Vector) -> str:
     """Return the one or two phrases nearest to the centre; '' if there are none.
 
     `vectors` are those of the phrases, in their order.
@@ -172,7 +170,7 @@ def title(
     chosen: list[str] = []
     for phrase in sorted(worth, key=lambda phrase: -worth[phrase]):
         apart = all(_stems(phrase).isdisjoint(_stems(other)) for other in chosen)
-        if apart and len(", ".join([*chosen, phrase])) <= most:
+        if apart and len(", ".join([*chosen, phrase])) <= TITLE_CHARACTERS:
             chosen.append(phrase)
         if len(chosen) == 2:
             break
