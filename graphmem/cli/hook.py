@@ -124,10 +124,14 @@ def _detach(
     command += ["--client", client_id]
     command += ["--url", url] if url else []
     command += ["--key-variable", key_variable] if key_variable else []
-    kept = {name: getattr(settings, name) for name in RUNNING}
+    # The Neo4j of a place is in the settings already, without the file that names it.
+    place = {variable(name) for name in ("place", "places_file")}
+    kept = {name: getattr(settings, name) for name in (*RUNNING, "neo4j_password")}
+    if settings.places_file is None:
+        kept["place"] = None
     process = subprocess.Popen(  # noqa: S603, it is this program
         command,
-        env=os.environ
+        env={name: one for name, one in os.environ.items() if name not in place}
         | {variable(name): str(one) for name, one in kept.items() if one is not None},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """`graphmem hook`: a session begins with what is known of its project, and is remembered at its end."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,11 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+from graphmem import config
 from graphmem.cli.hook import project, said
 from graphmem.cli.main import commands
 from graphmem.model.vocabulary import ID_PATTERN
+from graphmem.places import at_place
 
 UUID = "0000000{}-0000-4000-8000-000000000000"
 
@@ -171,18 +174,28 @@ def test_a_failure_is_told_and_does_not_stop_a_session(
     assert result.stdout == ""
 
 
-def test_the_end_of_a_session_is_remembered_in_a_process_of_its_own(
-    run: Run, event: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    begun: list[tuple[list[str], dict[str, Any]]] = []
-    copy = tmp_path / "stdin"
+@pytest.fixture
+def begun(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> list[tuple[list[str], dict[str, Any]]]:
+    """The processes that were started, each with its options; what they are told is in a file."""
+    started: list[tuple[list[str], dict[str, Any]]] = []
 
     class Started:
         def __init__(self, command: list[str], **options: Any) -> None:
-            begun.append((command, options))
-            self.stdin = copy.open("w")
+            started.append((command, options))
+            self.stdin = (tmp_path / "stdin").open("w")
 
     monkeypatch.setattr(subprocess, "Popen", Started)
+    return started
+
+
+def test_the_end_of_a_session_is_remembered_in_a_process_of_its_own(
+    run: Run,
+    event: dict[str, str],
+    begun: list[tuple[list[str], dict[str, Any]]],
+    tmp_path: Path,
+) -> None:
     options = ("--client", "work", "--url", "http://localhost:1", "--key-variable", "THE_KEY")
     elsewhere = ("--data-dir", str(tmp_path / "elsewhere"))
     assert run("session-end", *options, *elsewhere, said=json.dumps(event)).exit_code == 0
@@ -190,7 +203,31 @@ def test_the_end_of_a_session_is_remembered_in_a_process_of_its_own(
     assert given["env"]["GRAPHMEM_DATA_DIR"] == elsewhere[1]
     assert command[3:] == ["hook", "session-end", "--wait", *options]
     assert given["start_new_session"] is True
-    assert json.loads(copy.read_text()) == event
+    assert json.loads((tmp_path / "stdin").read_text()) == event
+
+
+def test_that_process_works_with_the_place_that_was_chosen(
+    run: Run,
+    event: dict[str, str],
+    begun: list[tuple[list[str], dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    places = tmp_path / "places.toml"
+    places.write_text('[places.archive]\nuri = "bolt://db2:7687"\npassword_env = "ARCHIVE"\n')
+    monkeypatch.setenv("ARCHIVE", "secret")
+    chosen = ("--places-file", str(places), "--place", "archive")
+    assert run("session-end", *chosen, said=json.dumps(event)).exit_code == 0
+    # As by variables of the environment, which the process has too.
+    monkeypatch.setenv("GRAPHMEM_PLACES_FILE", str(places))
+    monkeypatch.setenv("GRAPHMEM_PLACE", "archive")
+    assert run("session-end", said=json.dumps(event)).exit_code == 0
+    for _, given in begun:
+        monkeypatch.setattr(os, "environ", given["env"])
+        settings = at_place(config.load())
+        assert (settings.neo4j_uri, settings.neo4j_password) == ("bolt://db2:7687", "secret")
+        assert settings.places_file is None
+    assert len(begun) == 2
 
 
 async def test_a_session_is_remembered_once_and_known_in_the_next(
