@@ -554,9 +554,10 @@ class Overloaded(Unavailable):
 class DeadlineExceeded(Unavailable):
     """A request was cut off at its deadline: a write was then done whole, or not at all."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, is_set: bool = False) -> None:
+        setting = " (GRAPHMEM_REQUEST_SECONDS)" if is_set else ""
         super().__init__(
-            f"this was not done within {seconds:g} s and was cut off (GRAPHMEM_REQUEST_SECONDS): a write is "
+            f"this was not done within {seconds:g} s and was cut off{setting}: a write is "
             "stored whole or not at all; try again with the same ids, or send less at once"
         )
 

@@ -258,6 +258,7 @@ class Visit:
         """The seconds until its turn."""
         self.seconds = admission.seconds
         """The time that it has: at first for its body, then for the work."""
+        self._is_set = True
         self.deadline = asyncio.timeout(self.seconds)
         self.caller_left = False
         self.has_begun = False
@@ -271,7 +272,8 @@ class Visit:
         self.has_begun = True
         self._streams = STREAMS in handler.opt
         self.seconds *= 1 + self.body_bytes // MORE_TIME_BYTES
-        self.seconds = max(self.seconds, handler.opt.get(AT_LEAST, 0.0))
+        least = handler.opt.get(AT_LEAST, 0.0)
+        self._is_set, self.seconds = self.seconds > least, max(self.seconds, least)
         self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
         came = time.perf_counter()
@@ -306,7 +308,9 @@ class Visit:
 
     def late(self) -> BodyLate | DeadlineExceeded:
         """Return the error of a request that is cut off now."""
-        return (DeadlineExceeded if self.has_begun else BodyLate)(self.seconds)
+        if self.has_begun:
+            return DeadlineExceeded(self.seconds, is_set=self._is_set)
+        return BodyLate(self.seconds)
 
     def end(self) -> None:
         """Give everything back."""
