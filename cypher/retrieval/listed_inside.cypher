@@ -2,8 +2,8 @@ CYPHER 25
 // The newest active memories of some sources in a session or a conversation; reads nothing else.
 //
 // $client_id        string    the client
-// $session_id       string    the session, '' for a conversation
-// $conversation_id  string    the conversation, '' for a session
+// $session_id       string    the session, '' for the whole conversation
+// $conversation_id  string    the conversation, read if no session is named
 // $timed            boolean   whether the times below apply, not the current state
 // $since            datetime  the first occurred_at that passes
 // $until            datetime  the upper bound of occurred_at, exclusive

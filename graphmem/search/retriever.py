@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from graphmem.contexts.context import Added, CreateContextOptions, RetrievalContext
 from graphmem.errors import MemoryNotFound
-from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens
+from graphmem.memories.chunk import CHUNK_TOKENS, ChunkOptions, ChunkResult, PeekResult
 from graphmem.model.validation import text_id, validated
 from graphmem.model.vocabulary import GivenStep, SourceType, TruncationStrategy
 from graphmem.search.types import MOST_RESULTS, Match, SearchQuery, SearchResult, SortBy
@@ -20,7 +20,7 @@ class RetrieverDefaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The values that a retriever uses for omitted arguments."""
 
     default_max_results: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] = 10
-    default_max_tokens_per_chunk: Tokens = 500
+    default_max_tokens_per_chunk: Annotated[int, Meta(ge=1, le=CHUNK_TOKENS)] = 500
 
 
 class MemoryRetrieverConfig(Struct, frozen=True, kw_only=True):
@@ -286,7 +286,7 @@ def create_memory_retriever(
     Args:
         memory: a `Graphmem`.
         default_max_results: the results of a search without another number, 1–200.
-        default_max_tokens_per_chunk: the tokens of a chunk without another number, 1–200,000.
+        default_max_tokens_per_chunk: the tokens of a chunk without another number, 1–1,000,000.
 
     Raises:
         InvalidInput: a default is out of range.

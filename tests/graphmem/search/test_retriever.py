@@ -33,7 +33,9 @@ async def seeded(memory: Graphmem) -> list[str]:
 def test_a_retriever_says_what_it_does_by_default(memory: Graphmem):
     # S1.6 S1.71
     plain = memory.retriever()
-    own = create_memory_retriever(memory, default_max_results=3, default_max_tokens_per_chunk=40)
+    own = create_memory_retriever(
+        memory, default_max_results=3, default_max_tokens_per_chunk=1_000_000
+    )
 
     assert isinstance(own, graphmem.MemoryRetriever)
     assert plain.config.client_id == own.config.client_id == memory.client_id
@@ -41,7 +43,10 @@ def test_a_retriever_says_what_it_does_by_default(memory: Graphmem):
         10,
         500,
     )
-    assert (own.config.default_max_results, own.config.default_max_tokens_per_chunk) == (3, 40)
+    assert (own.config.default_max_results, own.config.default_max_tokens_per_chunk) == (
+        3,
+        1_000_000,
+    )
     assert own.config.token_counter.count("Hello, world!") == 4
 
 
@@ -51,6 +56,7 @@ def test_a_retriever_says_what_it_does_by_default(memory: Graphmem):
         ({"default_max_results": 0}, "default_max_results"),
         ({"default_max_results": 201}, "default_max_results"),
         ({"default_max_tokens_per_chunk": 0}, "default_max_tokens_per_chunk"),
+        ({"default_max_tokens_per_chunk": 1_000_001}, "default_max_tokens_per_chunk"),
     ],
 )
 def test_what_cannot_be_a_default_is_named(given: dict, field: str, memory: Graphmem):
