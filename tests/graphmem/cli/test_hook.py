@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -84,6 +85,33 @@ def test_half_of_an_emoji_is_a_question_mark_and_costs_no_session() -> None:
     assert [one["content"] for one in found] == ["A \U0001f6a2, a ?", "?"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "field", "sent"),
+    [
+        ({"timestamp": "yesterday"}, "occurred_at", None),
+        ({"timestamp": 1_763_632_800_000}, "occurred_at", None),
+        ({"timestamp": "2999-01-01T00:00:00Z"}, "occurred_at", None),
+        ({"timestamp": "2026-03-02T09:00:00"}, "occurred_at", None),
+        ({"uuid": 17}, "external_id", None),
+        ({"uuid": ""}, "external_id", None),
+        ({"uuid": "x" * 300}, "external_id", None),
+        ({"sessionId": "  "}, "session_id", "s1"),
+        ({"sessionId": "a\ud83d"}, "session_id", "a?"),
+    ],
+)
+def test_what_no_request_may_have_costs_no_session(
+    changed: dict[str, Any], field: str, sent: str | None
+) -> None:
+    [found] = said([json.dumps(entry(1, "user", "Paint the gate mauve.") | changed)], "s1")
+    assert found["content"] == "Paint the gate mauve."
+    assert found[field] == sent
+
+
+def test_a_line_that_is_nested_too_deep_is_left_out() -> None:
+    found = said(["[" * 100_000, json.dumps(entry(1, "user", "Paint the gate."))], "s1")
+    assert [one["content"] for one in found] == ["Paint the gate."]
+
+
 def test_a_folder_has_a_conversation_of_its_own() -> None:
     import re
 
@@ -95,6 +123,17 @@ def test_a_folder_has_a_conversation_of_its_own() -> None:
     assert all(re.match(ID_PATTERN, one) for one in ids)
     assert ids[0].startswith("harbour:")
 
+
+KNOWN = {
+    "context": "The gate is mauve.",
+    "items": [],
+    "tokens_used": 6,
+    "omitted": [],
+    "omitted_total": 0,
+    "abstained": False,
+    "degraded": [],
+}
+"""The answer of a service that knows one thing."""
 
 Run = Callable[..., Result]
 
@@ -115,11 +154,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, str], An
         body = json.loads(request.content)
         requests.append((str(request.url), dict(request.headers), body))
         if "refuse" in str(request.url):
-            return httpx.Response(401, text="no such key")
-        return httpx.Response(200, json={"context": "The gate is mauve.", "ids": []})
+            return httpx.Response(401, json={"code": "unauthorized", "detail": "no such key"})
+        if "busy" in str(request.url):
+            return httpx.Response(503, json={"code": "overloaded", "detail": "busy"})
+        if "messages" in body:
+            return httpx.Response(201, json={"ids": [], "embedding_truncated": []})
+        return httpx.Response(200, json=KNOWN)
 
     def client(**options: Any) -> httpx.AsyncClient:
-        return plain(transport=httpx.MockTransport(answer), **options)
+        return plain(**options | {"transport": httpx.MockTransport(answer)})
 
     monkeypatch.setattr("httpx.AsyncClient", client)
     return requests
@@ -149,20 +192,47 @@ def test_a_session_is_remembered_by_the_service(
     result = run("session-end", *options, said=json.dumps(event))
     assert result.exit_code == 0, result.output
     [(url, headers, body)] = asked
-    assert url.endswith(f"/conversations/{project(event['cwd'])}/messages")
+    assert unquote(url).endswith(f"/conversations/{project(event['cwd'])}/messages")
     assert headers["x-client-id"] == "work"
     assert body["create"] is True
     assert len(body["messages"]) == 3
 
 
 @pytest.mark.parametrize(
+    ("options", "requests"), [(("session-start",), 1), (("session-end", "--wait"), 4)]
+)
+def test_only_the_end_of_a_session_waits_for_a_service(
+    run: Run,
+    asked: list[Any],
+    event: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    requests: int,
+) -> None:
+    async def no_pause(seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr("graphmem.remote.connection.sleep", no_pause)
+    result = run(*options, "--url", "http://busy:1", said=json.dumps(event))
+    assert result.exit_code == 1
+    assert len(asked) == requests
+
+
+@pytest.mark.parametrize(
     ("options", "said", "words"),
     [
-        (("session-start", "--url", "http://refuse:1"), '{"cwd": "/x"}', "refused: no such key"),
+        (("session-start", "--url", "http://refuse:1"), '{"cwd": "/x"}', "no such key"),
         (("session-end", "--wait"), '{"cwd": "/x"}', "transcript_path: is missing"),
         (("session-end", "--wait"), '{"cwd": "/x", "transcript_path": "/no/file"}', "/no/file"),
         (("session-start",), "", "stdin: is no event"),
         (("session-start",), "{}", "cwd: object missing required field"),
+        (("session-start", "--client", "a b"), "{}", "an id is"),
+        (("session-start", "--neo4j-heap", "much"), "{}", "--neo4j-heap"),
+        (
+            ("session-start", "--url", "http://localhost:1", "--key-variable", "NO_KEY"),
+            '{"cwd": "/x"}',
+            "--key-variable: NO_KEY is not set",
+        ),
     ],
 )
 def test_a_failure_is_told_and_does_not_stop_a_session(
