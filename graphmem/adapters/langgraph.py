@@ -187,12 +187,14 @@ class GraphmemStore(BaseStore):
             ttl=op.ttl,
             indexed=bool(text.strip()),
         )
+        # It finds what is no JSON, before the text is cut.
+        metadata = {MARK: _encoded(item)}
         return {
             "type": "reference",
             "target_id": _target(namespace, op.key),
             "label": f"{'/'.join(namespace)}: {op.key}"[:1_000],
             "description": text.encode()[:DESCRIPTION_BYTES].decode(errors="ignore") or None,
-            "metadata": {MARK: _encoded(item)},
+            "metadata": metadata,
             "tags": [_tag(namespace[:depth]) for depth in range(len(namespace) + 1)],
             "expires_at": _expiry(op.ttl),
         }
@@ -461,7 +463,12 @@ def _expiry(ttl: float | None) -> datetime | None:
         raise InvalidInput(
             "ttl", f"{ttl:g} minutes; at least {SHORTEST_TTL:g} are taken (3 seconds)"
         )
-    return datetime.now(UTC) + timedelta(minutes=ttl)
+    try:
+        return datetime.now(UTC) + timedelta(minutes=ttl)
+    except OverflowError as problem:
+        raise InvalidInput(
+            "ttl", f"{ttl:g} minutes end after the year 9999; leave it out"
+        ) from problem
 
 
 def _target(namespace: Namespace, key: str) -> str:

@@ -326,6 +326,10 @@ async def test_what_a_store_cannot_take_is_named_with_its_limit(store: GraphmemS
         await store.aput(("a",), "k", {"text": object()})
     with pytest.raises(InvalidInput, match=r"ttl: 0.01 minutes; at least 0.05"):
         await store.aput(("a",), "k", {}, ttl=0.01)
+    with pytest.raises(InvalidInput, match=r"ttl: 1e\+12 minutes end after the year 9999"):
+        await store.aput(("a",), "k", {}, ttl=1e12)
+    with pytest.raises(InvalidInput, match=r"value: of 'k' is not JSON: value\.text: character 2"):
+        await store.aput(("a",), "k", {"text": "ab\ud83d"})
     with pytest.raises(TooLarge, match="namespace: 32 labels; at most 31"):
         await store.aput(("a",) * 32, "k", {})
     await store.aput(("a",), "k", {"n": 1})
