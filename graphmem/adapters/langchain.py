@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from graphmem.adapters.memory import AnyMemory, History, MemoryAccess, Spoken
+from graphmem.adapters.memory import AnyMemory, History, MemoryAccess, Spoken, question
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.vocabulary import GivenRole, Kind
@@ -74,7 +74,7 @@ class GraphmemRetriever(BaseRetriever):
 
     async def _recall(self, query: str, memory: Graphmem) -> list[Document]:
         recalled = await memory.recall(
-            query,
+            question(query),
             conversation_id=self.conversation_id,
             kinds=self.kinds,
             tags=self.wanted_tags,

@@ -46,7 +46,7 @@ except ImportError as problem:
     raise ExtraMissing("langgraph", "LangGraph") from problem
 
 from graphmem.adapters.langchain import new_messages
-from graphmem.adapters.memory import AnyMemory, Count, MemoryAccess
+from graphmem.adapters.memory import AnyMemory, Count, MemoryAccess, question
 
 Namespace = tuple[str, ...]
 
@@ -263,7 +263,7 @@ async def _ranked_first(op: SearchOp, end: int, memory: Graphmem) -> AsyncIterat
     if op.query and op.query.strip():
         results = MOST_RANKED if op.filter else min(end, MOST_RANKED)
         answer = await memory.search(
-            op.query,
+            question(op.query),
             source_types=["reference"],
             tags=[_tag(prefix)],
             max_results=results,
@@ -520,11 +520,11 @@ def recall_node(
     """
     access = MemoryAccess(memory)
 
-    async def recall(question: str, memory: Graphmem) -> dict[str, str]:
-        if not question.strip():
+    async def recall(asked: str, memory: Graphmem) -> dict[str, str]:
+        if not asked.strip():
             return {into: ""}
         recalled = await memory.recall(
-            question,
+            question(asked),
             conversation_id=conversation_id,
             kinds=kinds,
             tags=tags,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
-from graphmem.adapters.memory import Count, History, MemoryAccess, Spoken
+from graphmem.adapters.memory import Count, History, MemoryAccess, Spoken, question
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.validation import validated
@@ -134,11 +134,11 @@ class GraphmemMemory(BaseMemory):
         history = await self._history.items(memory, limit=RECENT)
         shown = latest(history, most, self._tokens)
         asked = (item.text for item in reversed(history) if item.role == "user")
-        question = input or next(asked, "")
-        if not question.strip() or not self.max_tokens:
+        wanted = input or next(asked, "")
+        if not wanted.strip() or not self.max_tokens:
             return list(map(_message, shown))
         recalled = await memory.recall(
-            question,
+            question(wanted),
             kinds=self.kinds,
             tags=self.tags,
             max_tokens=self.max_tokens,
@@ -185,12 +185,12 @@ class GraphmemBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **kwargs: object) -> str:
         asked = (one.content or "" for one in reversed(messages or []) if one.role == "user")
-        question = next(asked, "")
-        if not question.strip():
+        wanted = next(asked, "")
+        if not wanted.strip():
             return ""
         recalled = await self._access.ask(
             lambda memory: memory.recall(
-                question,
+                question(wanted),
                 kinds=self.kinds,
                 tags=self.tags,
                 max_tokens=self.max_tokens,

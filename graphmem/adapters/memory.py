@@ -22,7 +22,7 @@ from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import METADATA_BYTES
 from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import validated
-from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id
+from graphmem.model.vocabulary import BATCH_MESSAGES, QUERY_CHARACTERS, GivenRole, Id
 
 Result = TypeVar("Result")
 
@@ -103,6 +103,20 @@ SHORT = 64
 """Texts up to this length stay in the metadata."""
 
 Path = list[str | int]
+
+
+LEFT_OUT = "\n…\n"
+
+
+def question(text: str) -> str:
+    """Return what a user said as a question: of a text that is too long for one both ends.
+
+    A question stands before or after what was pasted with it.
+    """
+    if len(text) <= QUERY_CHARACTERS:
+        return text
+    half = (QUERY_CHARACTERS - len(LEFT_OUT)) // 2
+    return f"{text[:half]}{LEFT_OUT}{text[-half:]}"
 
 
 class Spoken(Struct, frozen=True, kw_only=True):

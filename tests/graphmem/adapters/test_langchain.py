@@ -113,6 +113,8 @@ async def test_a_retriever_narrows_by_conversation_kind_tag_and_relevance(memory
     assert await found(kinds=["fact"]) == ["fact"]
     assert await found(wanted_tags=["ferry"]) == ["a"]
     assert await found(min_relevance=1.0) == []
+    retriever = GraphmemRetriever(memory=memory, kinds=["fact"])
+    assert len(await retriever.ainvoke("a line of a log " * 3_000)) == 1
 
 
 async def test_what_cannot_be_used_is_named(memory: Graphmem) -> None:

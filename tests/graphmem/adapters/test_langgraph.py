@@ -463,3 +463,15 @@ async def test_a_node_says_what_it_lacks(memory: Graphmem) -> None:
     with pytest.raises(InvalidInput, match="state: has no `messages`: use a MessagesState"):
         await recall_node(memory).ainvoke({"question": "Hello?"})
     assert await recall_node(memory).ainvoke({"messages": []}) == {"recalled": ""}
+
+
+async def test_a_message_that_is_too_long_for_a_question_is_one_by_its_ends(
+    memory: Graphmem, store: GraphmemStore
+) -> None:
+    await memory.remember("c", [{"role": "user", "content": "The ferry is Kestrel."}], create=True)
+    await store.aput(("a",), "k", {"ferry": "Kestrel"})
+    pasted = f"{'a line of a log ' * 3_000} What is the ferry called?"
+    recalled = await recall_node(memory).ainvoke({"messages": [HumanMessage(pasted)]})
+    assert "Kestrel" in recalled["recalled"]
+    [item] = await store.asearch(("a",), query=pasted)
+    assert item.value == {"ferry": "Kestrel"}

@@ -149,6 +149,17 @@ async def test_an_agent_gets_what_was_said_to_the_one_before(memory: Graphmem) -
     assert "Kestrel" in await run("What is our ferry called?", "two")
 
 
+async def test_a_message_that_is_too_long_for_a_question_costs_no_turn(memory: Graphmem) -> None:
+    pasted = ChatMessage(role="user", content=f"{'a line of a log ' * 3_000} What is the ferry?")
+    chat = GraphmemMemory(memory=memory, conversation_id="chat")
+    await memory.remember_fact("The ferry is Kestrel.")
+    await chat.aput(pasted)
+    [context, said] = await chat.aget()
+    assert "Kestrel" in str(context.content)
+    assert said == pasted
+    assert "Kestrel" in await GraphmemBlock(memory=memory).aget([pasted])
+
+
 async def test_what_cannot_be_used_is_named(memory: Graphmem) -> None:
     with pytest.raises(InvalidInput, match="conversation_id: does not have the form"):
         GraphmemMemory(memory=memory, conversation_id="a b")

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from graphmem.adapters.memory import History, Spoken
+from graphmem.adapters.memory import History, Spoken, question
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, TooLarge
+from graphmem.model.vocabulary import QUERY_CHARACTERS
 
 LONG = "The tide table of Brest. " * 400
 
@@ -94,3 +95,13 @@ async def test_histories_of_two_frameworks_in_one_conversation_read_each_other_a
     )
     [read] = await history.items(memory)
     assert (read.role, read.text, read.value, read.name) == ("assistant", "Hello.", {}, "Bo")
+
+
+def test_a_question_has_both_ends_of_a_text_that_is_too_long() -> None:
+    longest = "x" * QUERY_CHARACTERS
+    assert question(longest) == longest
+    cut = question(f"Why? {longest} Who?")
+    assert QUERY_CHARACTERS - 1 <= len(cut) <= QUERY_CHARACTERS
+    assert cut.startswith("Why? xx")
+    assert "x\n…\nx" in cut
+    assert cut.endswith("xx Who?")
