@@ -1,6 +1,7 @@
 CYPHER 25
 // Questions without a sufficiently relevant result, the most frequent first. Questions with the same text, in
-// any case, count together.
+// any case, count together. Turns (`hyde`) are left out: they ask nothing, and find nothing also when their time
+// is up or without a language model.
 //
 // title    Knowledge gaps
 // example  {"since": "2026-01-01T00:00:00Z"}
@@ -21,7 +22,7 @@ CYPHER 25
 MATCH (access:Access {client_id: $client_id, run_id: ''})
 WHERE access.id IS NOT NULL // else no index is used
   AND access.at >= $since AND access.at < $until
-  AND access.found = 0
+  AND access.found = 0 AND access.operation <> 'hyde'
   AND NOT access.question IN ['', '*'] // an empty question and the one for everything
   AND ($conversation_id = '' OR access.conversation_id = $conversation_id)
 WITH access

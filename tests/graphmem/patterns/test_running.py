@@ -399,6 +399,14 @@ async def test_a_gap_is_a_question_that_found_nothing_near_enough(lived: Lived) 
     assert await lived.rows("knowledge_gaps", least=3) == []
 
 
+async def test_a_turn_without_facts_is_no_gap(memory: Graphmem) -> None:
+    turn = await memory.hyde_retrieve("turn", window=["user: When does the Kestrel leave?"])
+    assert (turn.memories, turn.degraded) == ([], ["no_llm"])
+    assert memory.runtime.recorder is not None
+    await memory.runtime.recorder.settle()
+    assert (await memory.pattern("knowledge_gaps")).rows == []
+
+
 async def test_a_timeline_goes_through_time(lived: Lived) -> None:
     rows = await lived.rows("timeline")
     assert [row["text"][:20] for row in rows] == ["Project Beacon and L", "Again Project Beacon"]
