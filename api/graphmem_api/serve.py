@@ -190,8 +190,8 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
     progress("preparing the first answers", 1, 1)
     if runtime.places is not None:
         await runtime.places.at_each(warm)
-    if runtime.llm is not None:
-        await prepare_turns(runtime.context(client_id=""))
+    # Also without a language model: a turn may search for its window.
+    await prepare_turns(runtime.context(client_id=""))
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -19,7 +19,8 @@ from mcp import Client, ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from pydantic import ValidationError
 
-from graphmem.cli.mcp import BackgroundOpening
+from graphmem import config
+from graphmem.cli.mcp import BackgroundOpening, _open
 from graphmem.errors import SetupError
 from tests.agents_program import (
     MEMORY_TOOLS,
@@ -332,6 +333,31 @@ async def test_what_failed_to_open_is_opened_by_the_next_who_asks() -> None:
         both = await asyncio.gather(opening.memory(), opening.memory())
         assert list(both) == [given, given]
     assert opened == ["begun", "begun"]
+
+
+async def test_the_queries_of_turns_are_planned_while_the_first_calls_are_answered(
+    monkeypatch: pytest.MonkeyPatch, runtime: Any
+) -> None:
+    told: list[str] = []
+
+    @asynccontextmanager
+    async def given(*_: object) -> AsyncIterator[Any]:
+        yield runtime
+
+    async def prepare(context: Any) -> None:
+        told.append(f"begun for {context.client_id!r}")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            told.append("ended")
+
+    monkeypatch.setattr("graphmem.runtime.running", given)
+    monkeypatch.setattr("graphmem.background.working", given)
+    monkeypatch.setattr("graphmem.hypotheses.ask.prepare_turns", prepare)
+    async with _open(config.load({}), "c") as memory:
+        await asyncio.sleep(0)
+        assert (memory.client_id, told) == ("c", ["begun for ''"])
+    assert told[1:] == ["ended"]
 
 
 def test_without_the_sdk_it_says_what_to_install(environment, tmp_path) -> None:
