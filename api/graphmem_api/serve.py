@@ -22,10 +22,10 @@ from litestar import MediaType
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from graphmem.background import Backgrounds
+from graphmem.background import REST_SECONDS, Backgrounds
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
-from graphmem.hypotheses.ask import prepare_turns
+from graphmem.hypotheses.ask import prepare_turns, preparing_turns
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import LostErrors
 from graphmem.observing.metrics import Refusal, count_refusal
@@ -104,7 +104,9 @@ async def serve(
         async with exporting(), running(settings, progress) as runtime:
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
-            await _serve(runtime, background, listening, ending, on_ready)
+            # Without a language model a turn may still search for its window: soon is enough for that.
+            async with preparing_turns(runtime.context(client_id=""), rest=REST_SECONDS):
+                await _serve(runtime, background, listening, ending, on_ready)
     log.info("the service has ended")
 
 
@@ -190,8 +192,8 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
     progress("preparing the first answers", 1, 1)
     if runtime.places is not None:
         await runtime.places.at_each(warm)
-    # Also without a language model: a turn may search for its window.
-    await prepare_turns(runtime.context(client_id=""))
+    if runtime.llm is not None:
+        await prepare_turns(runtime.context(client_id=""))
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -94,19 +94,14 @@ async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]"
     from graphmem.background import working
     from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
-    from graphmem.hypotheses.ask import prepare_turns
+    from graphmem.hypotheses.ask import preparing_turns
     from graphmem.runtime import running
 
     with show_progress(transient=True) as progress:
         async with running(settings, progress) as runtime, working(runtime):
-            # Calls do not wait for it. A turn that is cut off begins to plan its queries anew each time.
-            preparing = asyncio.create_task(prepare_turns(runtime.context(client_id="")))
-            try:
+            # A turn that is cut off begins to plan its queries anew each time.
+            async with preparing_turns(runtime.context(client_id="")):
                 yield Graphmem(runtime, client_id)
-            finally:
-                preparing.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await preparing
 
 
 class BackgroundOpening:

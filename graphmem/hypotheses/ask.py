@@ -6,7 +6,8 @@ Failures do not raise: the answer is then empty or partial, and `degraded` names
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from sys import getsizeof
 
@@ -141,6 +142,22 @@ async def prepare_turns(context: Context) -> None:
             await _follow_links(hits, asked, nobody)
     except Exception as problem:
         log.debug("nothing is prepared for turns: %s", traced(problem))
+
+
+@asynccontextmanager
+async def preparing_turns(context: Context, *, rest: float = 0.0) -> AsyncIterator[None]:
+    """Prepare turns after so many seconds, beside the block: the first answers do not wait for it."""
+
+    async def prepare() -> None:
+        await asyncio.sleep(rest)
+        await prepare_turns(context)
+
+    preparing = asyncio.create_task(prepare())
+    try:
+        yield
+    finally:
+        preparing.cancel()
+        await asyncio.wait([preparing])
 
 
 async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:

@@ -355,7 +355,7 @@ async def test_the_queries_of_turns_are_planned_while_the_first_calls_are_answer
     monkeypatch.setattr("graphmem.background.working", given)
     monkeypatch.setattr("graphmem.hypotheses.ask.prepare_turns", prepare)
     async with _open(config.load({}), "c") as memory:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
         assert (memory.client_id, told) == ("c", ["begun for ''"])
     assert told[1:] == ["ended"]
 
