@@ -151,8 +151,10 @@ async def agree(graph: Graph, ours: Installation) -> Installation:
 
     Raises `ModelMismatch` if the stored one differs.
     """
-    stored = (
-        await graph.write(
+    # Read first: a start on a full disk, where nothing may be written, still answers questions.
+    stored = await installation(graph)
+    if stored is None:
+        kept = await graph.write(
             lambda transaction: transaction.rows(
                 KEEP_INSTALLATION,
                 embedding_model=ours.embedding_model,
@@ -162,7 +164,7 @@ async def agree(graph: Graph, ours: Installation) -> Installation:
                 embedding_source=ours.embedding_source,
             )
         )
-    )[0]
+        stored = kept[0]
     require_same(stored, ours)
     return stored
 

@@ -15,10 +15,10 @@ from neo4j.exceptions import Forbidden
 
 from graphmem import config
 from graphmem.artifacts.model import BUNDLED
-from graphmem.errors import ModelMismatch, SchemaError
+from graphmem.errors import DiskFull, ModelMismatch, SchemaError
 from graphmem.graph import schema
 from graphmem.graph.driver import Graph, connect
-from graphmem.graph.installation import KEEP_INSTALLATION, Installation, agree
+from graphmem.graph.installation import STORED_INSTALLATION, Installation, agree
 from graphmem.graph.schema import (
     AppliedFile,
     Migrated,
@@ -496,6 +496,17 @@ async def test_another_model_or_tokenizer_is_refused_and_changes_nothing(
     await agree(fresh, OURS)
 
 
+async def test_a_start_on_a_full_disk_writes_nothing_and_goes_on(fresh: Graph):
+    await migrated(fresh)
+    stored = await agree(fresh, OURS)
+    fresh.refuse_writes(DiskFull(12, 256))
+    try:
+        assert await migrated(fresh) == []
+        assert await agree(fresh, OURS) == stored
+    finally:
+        fresh.refuse_writes(None)
+
+
 async def test_of_two_models_at_once_one_wins(fresh: Graph, connected: Callable):
     await migrated(fresh)
     theirs = Installation("other", "b" * 64, 384, "o200k_base")
@@ -530,7 +541,7 @@ OF_URL = Installation("url/fake", "c" * 64, 256, "o200k_base", URL)
 async def test_what_is_stored_decides_not_what_is_asked(
     stored: Installation, other: Installation, sentence: str
 ):
-    graph = ScriptedGraph({KEEP_INSTALLATION.name: [stored]})
+    graph = ScriptedGraph({STORED_INSTALLATION.name: [stored]})
 
     await agree(graph, stored)
     with pytest.raises(ModelMismatch, match=sentence):
