@@ -74,14 +74,22 @@ class Worker:
         await self._claim([""] * len(self._handlers))
 
     async def run(self) -> None:
-        """Run due jobs until `stop`, and wait while the database is away."""
+        """Run due jobs until `stop`, and wait while the database is away.
+
+        Why they wait is logged once, until the next success or another reason.
+        """
+        told: type[Unavailable] | None = None
         while not self._stopping.is_set():
             try:
                 # Batch by batch: neither jobs nor a stop wait for the end of a long sweep.
                 sweeps = await self._sweep_now_and_then()
                 idle = not await self.step() and not sweeps
+                told = None
             except Unavailable as problem:
-                log.warning("jobs wait for the database: %s", problem)
+                # By its class: the sentence of a full disk has the free space, which changes.
+                level = logging.DEBUG if type(problem) is told else logging.WARNING
+                told = type(problem)
+                log.log(level, "jobs wait for the database: %s", problem)
                 idle = True
             if idle:
                 with contextlib.suppress(TimeoutError):

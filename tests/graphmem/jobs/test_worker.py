@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.errors import InvalidInput
+from graphmem.errors import DiskFull, InvalidInput, Unavailable
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs import outbox
 from graphmem.jobs.outbox import (
     Claim,
@@ -28,6 +28,7 @@ from graphmem.jobs.outbox import (
 from graphmem.jobs.worker import Worker
 from graphmem.observing.metrics import JOBS_ENDED
 from graphmem.runtime import Runtime
+from tests.scripted import ScriptedGraph
 
 LONG = timedelta(minutes=5)
 
@@ -323,6 +324,30 @@ async def test_stopping_gives_back_what_does_not_end(memory: Graphmem, kind: str
     await asyncio.wait_for(running, 30)
     [job] = await shown(memory)
     assert (job.state, job.attempts) == ("queued", 0)
+
+
+async def test_a_reason_to_wait_is_logged_once_until_there_is_another(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker asks each second: its log would take the last room of a full disk."""
+    full, away = [DiskFull(100, 256), DiskFull(99, 256)], Unavailable("no answer")
+    coming = [*full, away, away, *[None] * outbox.CLAIM_TRIES, away]
+
+    def claims(**_: Any) -> list[Any]:
+        problem = coming.pop(0)
+        if not coming:
+            worker.stop()
+        if problem is not None:
+            raise problem
+        return []
+
+    graph = ScriptedGraph({"jobs/claim": claims, "jobs/sweep": [RowsWritten(0)]})
+    worker = Worker(graph, {kind: marking("x")}, poll_seconds=0)
+    await asyncio.wait_for(worker.run(), 30)
+
+    told = [one.message for one in caplog.records if one.levelname == "WARNING"]
+    wait = "jobs wait for the database: {}"
+    assert told == [wait.format(full[0]), wait.format(away), wait.format(away)]
 
 
 async def test_two_workers_share_the_work_without_doubling_it(memory: Graphmem, kind: str) -> None:
