@@ -37,7 +37,7 @@ from graphmem.memories.memory import delete_in_batches, erase_reads, refuse_on_h
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, present, utc
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import KINDS, VECTORS
+from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, VECTORS
 from graphmem.retrieval.filters import passing
 from graphmem.text.entities import normalized
 from graphmem.text.named_times import drop_kept_questions
@@ -81,6 +81,21 @@ class NamedRecords(Struct, frozen=True):
     titles: int
 
 
+class CountedConversation(Struct, frozen=True):
+    """The numbers of what goes with a conversation beside its memories."""
+
+    conversations: int
+    sessions: int
+    reads: int
+    reviews: int
+
+
+class CountedSession(Struct, frozen=True):
+    """One session that would go, or none."""
+
+    sessions: int
+
+
 class Element(Struct, frozen=True):
     """The address of a node in this database."""
 
@@ -108,6 +123,8 @@ SELECTED = Query("forgetting/selected", WrittenMemory)
 ALL_NAMES = Query("forgetting/all_names", AllNames)
 ERASE_NAMED_RECORDS = Query("forgetting/erase_named_records", NamedRecords, writes=True)
 ERASE_EMPTY_SESSION = Query("forgetting/erase_empty_session", RowsWritten, writes=True)
+COUNTED_CONVERSATION = Query("forgetting/counted_conversation", CountedConversation)
+COUNTED_SESSION = Query("forgetting/counted_session", CountedSession)
 ERASE_NAMED_READS = Query("forgetting/erase_named_reads", RowsWritten, writes=True)
 SOME_READS = Query("forgetting/some_reads", Element)
 SOME_NODES = Query("forgetting/some_nodes", Element)
@@ -133,6 +150,7 @@ async def forget(asked: ForgetAsked, context: Context) -> Receipt:
         selection, context, word=word, dry_run=asked.dry_run
     )
     if asked.dry_run:
+        others.update(await _count_places(asked, ids, context))
         digest = sha256("\n".join(sorted(ids)).encode()).hexdigest()
         return _receipt(memories, others, context.now(), digest=digest)
     others.update(await _erase_places(asked, context))
@@ -384,26 +402,77 @@ async def _erase(
 
 async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
     """Delete the conversation or the session, if nothing else narrowed the selection."""
-    conditions = {
-        name
-        for name in asked.__struct_fields__
-        if name != "dry_run" and getattr(asked, name) is not None
-    }
-    if conditions == {"conversation_id"} and asked.conversation_id:
+    conversation_id = _whole_conversation(asked)
+    if conversation_id is not None:
+        gone = await _count_conversation(conversation_id, (), context)
         try:
-            deleted = await delete_conversation(asked.conversation_id, context)
+            deleted = await delete_conversation(conversation_id, context)
         except ConversationNotFound:
             deleted = Deleted()
-        return Counter(conversations=deleted.conversations, sessions=deleted.sessions)
-    if asked.session_id and conditions <= {"session_id", "conversation_id"}:
-        [gone] = await context.graph.change(
+        return Counter(
+            conversations=deleted.conversations,
+            sessions=deleted.sessions,
+            reads=gone["reads"],
+            reviews=gone["reviews"],
+        )
+    if _is_whole_session(asked):
+        [erased] = await context.graph.change(
             ERASE_EMPTY_SESSION,
             client_id=context.client_id,
             id=asked.session_id,
             conversation_id=asked.conversation_id,
         )
-        return Counter(sessions=gone.written)
+        return Counter(sessions=erased.written)
     return Counter()
+
+
+async def _count_places(asked: ForgetAsked, ids: Set[str], context: Context) -> Counter[str]:
+    """Count what `_erase_places` would delete once memories with these ids are gone."""
+    conversation_id = _whole_conversation(asked)
+    if conversation_id is not None:
+        return await _count_conversation(conversation_id, sorted(ids), context)
+    if _is_whole_session(asked):
+        [counted] = await context.graph.rows(
+            COUNTED_SESSION,
+            client_id=context.client_id,
+            id=asked.session_id,
+            conversation_id=asked.conversation_id,
+            ids=sorted(ids),
+        )
+        return Counter(sessions=counted.sessions)
+    return Counter()
+
+
+async def _count_conversation(
+    conversation_id: str, ids: Sequence[str], context: Context
+) -> Counter[str]:
+    """Count a conversation with its sessions, and its records apart from those of these memories."""
+    [counted] = await context.graph.rows(
+        COUNTED_CONVERSATION,
+        client_id=context.client_id,
+        id=conversation_id,
+        ids=list(ids),
+        longest=QUERY_CHARACTERS,
+    )
+    return Counter(asdict(counted))
+
+
+def _conditions(asked: ForgetAsked) -> set[str]:
+    return {
+        name
+        for name in asked.__struct_fields__
+        if name != "dry_run" and getattr(asked, name) is not None
+    }
+
+
+def _whole_conversation(asked: ForgetAsked) -> str | None:
+    """Return the id of the conversation that goes as a whole, None if there is none."""
+    return asked.conversation_id if _conditions(asked) == {"conversation_id"} else None
+
+
+def _is_whole_session(asked: ForgetAsked) -> bool:
+    """Tell whether a session goes as a whole."""
+    return bool(asked.session_id) and _conditions(asked) <= {"session_id", "conversation_id"}
 
 
 async def _erase_nodes(context: Context, *, kept_day: str) -> list[NodesGone]:

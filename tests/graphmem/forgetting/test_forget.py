@@ -21,6 +21,7 @@ from graphmem.forgetting.forget import KEEP_HOLD
 from graphmem.forgetting.types import REMAINS, Receipt
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.memories.memory import refuse_on_hold
+from graphmem.model.vocabulary import Kind
 from graphmem.runtime import Runtime
 from graphmem.sessions import digest
 from graphmem.text.named_times import _times_in
@@ -134,6 +135,8 @@ async def test_nothing_is_left_of_a_selection(
     }
     assert receipt.embeddings == receipt.total + receipt.passages
     assert (counted.memories, counted.reads) == (receipt.memories, receipt.reads)
+    assert (counted.conversations, counted.sessions) == (receipt.conversations, receipt.sessions)
+    assert receipt.sessions == (selection in WHOLE)
     for gone in ({"text": SECRET}, {"text": SECRET.upper()}, {"id": told.secret}):
         verified = await memory.verify_forgotten(**gone)
         assert (verified.forgotten, verified.places) == (True, [])
@@ -188,13 +191,34 @@ async def test_many_reads_go_in_transactions_of_their_own(
     assert max(batches) == 2
 
 
+async def test_a_receipt_counts_all_reads_of_a_conversation(told: Told) -> None:
+    """Those of its memories, that repeat a text, and that have found nothing."""
+    asked: list[tuple[str, Kind]] = [
+        ("What is taken?", "message"),
+        (SECRET, "span"),
+        ("Who sails?", "reference"),
+    ]
+    for query, kind in asked:
+        await told.memory.recall(query, conversation_id=told.conversation, kinds=[kind])
+    before = await reads_of(told.memory)
+
+    counted = await told.memory.forget(conversation_id=told.conversation, dry_run=True)
+    assert await reads_of(told.memory) == before
+    receipt = await told.memory.forget(conversation_id=told.conversation)
+
+    assert counted.reads == receipt.reads == before - await reads_of(told.memory) == 4
+
+
 async def test_an_empty_session_goes_only_with_its_own_conversation(told: Told) -> None:
     memory = told.memory
     await memory.open_conversation("another")
     await memory.forget(memory_ids=[told.secret, told.other])
 
-    elsewhere = await memory.forget(session_id=told.session, conversation_id="another")
-    assert (elsewhere.sessions, (await memory.sessions(told.conversation)).total) == (0, 1)
+    wrong: dict[str, Any] = {"session_id": told.session, "conversation_id": "another"}
+    counted = await memory.forget(**wrong, dry_run=True)
+    elsewhere = await memory.forget(**wrong)
+    assert counted.sessions == elsewhere.sessions == 0
+    assert (await memory.sessions(told.conversation)).total == 1
 
     gone = await memory.forget(session_id=told.session, conversation_id=told.conversation)
     assert (gone.sessions, (await memory.sessions(told.conversation)).total) == (1, 0)
