@@ -7,6 +7,7 @@ nothing but its caller, and that one not beyond the deadline. Texts of memories 
 
 import asyncio
 import hashlib
+import logging
 import math
 import threading
 import time
@@ -21,6 +22,8 @@ from msgspec import Struct
 from graphmem.config import has_secret, is_address
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.validation import NO_JSON
+
+log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Vector = list[float]
@@ -133,6 +136,7 @@ class ApiModel:
         self.sha256 = ""
         self._model = model
         self._resting_until = 0.0
+        self._failing = False
         self._sent = (
             f"the {KEY_SETTING} of this process" if key else f"a request without {KEY_SETTING}"
         )
@@ -201,17 +205,27 @@ class ApiModel:
             raise Unavailable(f"the embedding URL {self.url} {problem}") from problem
 
     async def _persist(self, texts: list[str], attempt_seconds: float) -> list[Vector]:
-        """Ask until there is an answer; the caller has the deadline. Raises `RequestRefused`."""
+        """Ask until there is an answer; the caller has the deadline. Raises `RequestRefused`.
+
+        A write may be cut off before that deadline, without a word of the model: the reason is logged, once
+        until the next answer.
+        """
         pause = FIRST_PAUSE
         while True:
             try:
-                return await self._within(attempt_seconds, self._post(texts))
+                vectors = await self._within(attempt_seconds, self._post(texts))
             except RequestRefused as problem:
                 if problem.status in TEXT_REFUSED:
                     return await self._shorter(texts, attempt_seconds, problem)
                 if not problem.passing:
                     raise
+                level = logging.DEBUG if self._failing else logging.WARNING
+                self._failing = True
+                log.log(level, "the embedding URL %s %s: it is asked again", self.url, problem)
                 after = problem.after
+            else:
+                self._failing = False
+                return vectors
             await asyncio.sleep(max(pause, min(after, LONGEST_PAUSE)))
             pause = min(2 * pause, LONGEST_PAUSE)
 

@@ -101,6 +101,26 @@ def test_a_request_that_fails_is_sent_again(
 
 
 @pytest.mark.usefixtures("hasty")
+def test_why_a_request_is_sent_again_is_logged_once_until_an_answer(
+    model: ApiModel, server: StubEmbeddings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A write is cut off at its own deadline, which tells nothing of the model."""
+    server.misbehave = lambda number: 503 if number in (1, 2, 4) else None
+
+    model.embed(TEXTS)
+    assert [one.levelname for one in caplog.records if "is asked again" in one.message] == [
+        "WARNING"
+    ]
+    model.embed(TEXTS)
+
+    told = [one.message for one in caplog.records if one.levelname == "WARNING"]
+    assert (
+        told == [f"the embedding URL {model.url} answered with status 503: it is asked again"] * 2
+    )
+    assert not [text for text in TEXTS if text and text in caplog.text]
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("manner", ["hang", "drip", "drip head"])
 def test_a_server_that_hangs_or_drips_is_asked_again_and_given_up_at_the_deadline(
     model: ApiModel, server: StubEmbeddings, manner: Misbehaviour
