@@ -328,7 +328,7 @@ def bounds(one: PatternParameter) -> tuple[float, float]:
 def legend(one: PatternParameter) -> str:
     """Return the legal values of a parameter, as a sentence."""
     if one.choices:
-        legal = f"one of {', '.join(one.choices)}"
+        legal = "one of " + ", ".join(choice or "''" for choice in one.choices)
     elif one.type == "string":
         legal = f"a text of {one.least:,.0f} to {one.most:,.0f} characters"
     elif one.type == "int":

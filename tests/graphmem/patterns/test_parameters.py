@@ -9,9 +9,7 @@ from graphmem.errors import InvalidInput
 from graphmem.model.times import BEGINNING
 from graphmem.patterns.types import checked_pattern, header, values
 
-PATTERN = header(
-    "things",
-    """CYPHER 25
+TEXT = """CYPHER 25
 // What is there.
 //
 // title    Things
@@ -28,8 +26,9 @@ PATTERN = header(
 //
 // > memory_ids  list<string>  the memory
 RETURN 1
-""",
-).pattern
+"""
+
+PATTERN = header("things", TEXT).pattern
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -111,3 +110,9 @@ def test_a_default_that_is_not_legal_is_refused(change: dict[str, Any]) -> None:
     pattern = replace(PATTERN, parameters=[*PATTERN.parameters[:index], wrong])
     with pytest.raises(InvalidInput):
         checked_pattern(pattern, now=NOW)
+
+
+def test_an_empty_choice_is_told_in_quotes() -> None:
+    every = header("every", TEXT.replace('[fact|episode = "fact"]', '[|fact = ""]')).pattern
+    with pytest.raises(InvalidInput, match="`kind` is one of '', fact: which"):
+        values(every, {"name": "Ada", "kind": "x"}, now=NOW)
