@@ -14,7 +14,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 ABOUT: dict[Role, str] = {
     "reader": "asks and reads memories of its client, and changes nothing",
-    "analyst": "also reads patterns, the graph, runs, reviews, jobs and the export of its client",
+    "analyst": "also reads patterns, the graph, explanations, runs, reviews, jobs and the export of its "
+    "client, and verifies what is forgotten",
     "agent": "also writes and deletes memories of its client",
     "operator": "also sees what concerns all clients: their list, metrics, legal holds and Cypher",
 }

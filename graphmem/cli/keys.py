@@ -26,8 +26,9 @@ The file of --keys-file (GRAPHMEM_KEYS_FILE) holds one line for each key, with i
 
 \b
 A reader asks and reads memories of its client, and changes nothing. An analyst also reads patterns, the
-graph, runs, reviews, jobs and the export of its client. An agent also writes and deletes. An operator
-also sees what concerns all clients: their list, metrics, legal holds and Cypher.
+graph, explanations, runs, reviews, jobs and the export of its client, and verifies what is forgotten. An
+agent also writes and deletes. An operator also sees what concerns all clients: their list, metrics, legal
+holds and Cypher.
 
 \b
 Examples:
