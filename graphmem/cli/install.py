@@ -17,8 +17,15 @@ from msgspec import Struct
 
 from graphmem.cli.hook import END, START
 from graphmem.cli.mcp import require_sdk
-from graphmem.cli.options import Command, client_option, settings_options
-from graphmem.config import Settings, is_address
+from graphmem.cli.options import (
+    MODEL,
+    RUNNING,
+    Command,
+    client_option,
+    flag,
+    settings_options,
+)
+from graphmem.config import Settings, is_address, variable
 from graphmem.errors import SetupError
 
 NAME = "graphmem"
@@ -33,6 +40,8 @@ hooks: a session begins with what is remembered of its project, and is remembere
 \b
 Without --url the program starts `graphmem mcp` itself. With it, it asks a running `graphmem serve`,
 with the key in the environment variable that --key-variable names: no key is written into a file.
+Settings in the environment of this command (GRAPHMEM_DATA_DIR and others) are written as options of what
+the program starts, since a program with a window has no such environment; passwords are not.
 
 \b
 Examples:
@@ -52,6 +61,12 @@ HOOKS = {"SessionStart": START, "SessionEnd": END}
 """The events of Claude Code, and ours."""
 
 HOOK_SECONDS = 60
+
+FOLDERS = frozenset({"data_dir", "cache_dir", "places_file"})
+"""The settings that are paths."""
+
+UNWRITTEN = ("neo4j_password", "embedding_key", *MODEL, "llm_key")
+"""Settings that a started graphmem takes from its environment only."""
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -215,17 +230,24 @@ def install(
         raise click.UsageError("--key-variable is for --url: a started graphmem needs no key")
     if not url:
         require_sdk("; or name a running service with --url")
+    # What a service uses is its own.
+    kept = [] if url else _settings_here()
     wanted = Wanted(
-        command=() if url else _command(client_id, tools, read_only=read_only),
-        url=service and _address(f"{service}/mcp", tools, read_only=read_only),
+        command=() if url else (*_command(client_id, tools, read_only=read_only), *kept),
+        url=url and service and _address(url, f"{service}/mcp", tools, read_only=read_only),
         client_id=client_id,
         key_variable=key_variable,
     )
     events = () if no_hooks else ("SessionStart",) if read_only else tuple(HOOKS)
     options = ["--client", client_id] + (["--url", service] if service else [])
-    options += ["--key-variable", key_variable] if key_variable else []
+    options += ["--key-variable", key_variable] if key_variable else kept
     calls = {event: shlex.join([*_started(), "hook", HOOKS[event], *options]) for event in events}
     _change(chosen, chosen.entry(wanted), calls, yes=yes)
+    unwritten = [variable(one) for one in UNWRITTEN if not url and os.environ.get(variable(one))]
+    if unwritten:
+        click.echo(
+            f"not written: {', '.join(unwritten)}; they hold where {chosen.title} has them in its environment"
+        )
 
 
 @click.command(cls=Command, epilog=UNINSTALL_EPILOG)
@@ -250,15 +272,28 @@ def _started() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-m", "graphmem.cli.main")
 
 
+def _settings_here() -> list[str]:
+    """Return the settings of this environment as options; what is relative here is not elsewhere."""
+    options: list[str] = []
+    for name in RUNNING:
+        value = os.environ.get(variable(name))
+        if value and (name in FOLDERS or value.startswith((".", "~"))):
+            value = str(Path(value).expanduser().absolute())
+        options += [flag(name), value] if value else []
+    return options
+
+
 def _service(url: str) -> str:
     """Return the address of a service without its `/mcp`; raises `click.UsageError` for what is none."""
-    if not url.lower().startswith(("http://", "https://")) or not is_address(url) or "?" in url:
+    if not url.lower().startswith(("http://", "https://")) or not is_address(url):
         raise click.UsageError("--url: expected an address such as http://localhost:8000")
-    return url.rstrip("/").removesuffix("/mcp").rstrip("/")
+    return url.partition("?")[0].rstrip("/").removesuffix("/mcp").rstrip("/")
 
 
-def _address(url: str, tools: str | None, *, read_only: bool) -> str:
-    wishes = [f"tools={tools}"] if tools else []
+def _address(given: str, url: str, tools: str | None, *, read_only: bool) -> str:
+    """Return the address for a program, with the wishes that the given one has after its `?`."""
+    wishes = [given.partition("?")[2]] if "?" in given else []
+    wishes += [f"tools={tools}"] if tools else []
     wishes += ["read_only=true"] if read_only else []
     return f"{url}?{'&'.join(wishes)}" if wishes else url
 

@@ -98,10 +98,13 @@ async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]"
     from graphmem.runtime import running
 
     with show_progress(transient=True) as progress:
-        async with running(settings, progress) as runtime, working(runtime):
+        async with (
+            running(settings, progress) as runtime,
+            working(runtime),
             # A turn that is cut off begins to plan its queries anew each time.
-            async with preparing_turns(runtime.context(client_id="")):
-                yield Graphmem(runtime, client_id)
+            preparing_turns(runtime.context(client_id="")),
+        ):
+            yield Graphmem(runtime, client_id)
 
 
 class BackgroundOpening:

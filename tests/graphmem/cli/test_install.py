@@ -1,6 +1,7 @@
 """`graphmem install`: the entry in a program's own file, beside what was there, and out of it again."""
 
 import json
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from graphmem.cli.install import PROGRAMS, folders
 from graphmem.cli.main import commands
+from graphmem.embedding import NEEDED_FILES
 
 Run = Callable[..., Result]
 
@@ -54,6 +56,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("graphmem.cli.install.shutil.which", lambda name: "/opt/bin/graphmem")
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "APPDATA"):
         monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("GRAPHMEM_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
@@ -149,6 +153,37 @@ def test_a_program_asks_a_running_service_without_a_key_in_its_file(
     assert written(home, program) == {"graphmem": AT_URL[program]}
 
 
+def test_the_wishes_of_an_address_are_kept(home: Path, run: Run) -> None:
+    run("install", "cursor", "--url", f"{URL}?structured=true", "--tools", "recall", "--yes")
+    assert written(home, "cursor")["graphmem"]["url"] == f"{URL}?structured=true&tools=recall"
+
+
+def test_what_the_environment_sets_is_written_but_no_password(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    (home / "model").mkdir()
+    for name in NEEDED_FILES:
+        (home / "model" / name).touch()
+    monkeypatch.setenv("GRAPHMEM_DATA_DIR", "memories")
+    monkeypatch.setenv("GRAPHMEM_EMBEDDING_MODEL", "./model")
+    monkeypatch.setenv("GRAPHMEM_NEO4J_URI", "bolt://db:7687")
+    monkeypatch.setenv("GRAPHMEM_NEO4J_PASSWORD", "secret")
+    result = run("install", "claude-code", "--yes")
+    options = ["--data-dir", str(home / "memories"), "--neo4j-uri", "bolt://db:7687"]
+    options += ["--embedding-model", str(home / "model")]
+    entry = written(home, "claude-code")["graphmem"]
+    assert entry["args"] == ["mcp", "--client", "default", *options]
+    assert hooks_of(home)["SessionStart"][0].endswith(f"--client default {' '.join(options)}")
+    assert "not written: GRAPHMEM_NEO4J_PASSWORD" in result.output
+    assert "secret" not in (home / FILES["claude-code"]).read_text("utf-8")
+    # A service has its own settings.
+    result = run("install", "claude-code", "--url", URL, "--yes")
+    assert "not written" not in result.output
+    assert "args" not in written(home, "claude-code")["graphmem"]
+    assert "--data-dir" not in hooks_of(home)["SessionStart"][0]
+
+
 @pytest.mark.parametrize("url", ["http://localhost:8000", "http://localhost:8000/", f"{URL}/"])
 def test_the_address_of_a_service_is_completed(home: Path, run: Run, url: str) -> None:
     run("install", "claude-code", "--url", url, "--read-only", "--yes")
@@ -157,9 +192,7 @@ def test_the_address_of_a_service_is_completed(home: Path, run: Run, url: str) -
     assert call.endswith("--url http://localhost:8000")
 
 
-@pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://localhost", "http://", "http://a/mcp?b=c"]
-)
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "http://a b"])
 def test_an_address_that_is_none_is_refused(home: Path, run: Run, url: str) -> None:
     before = put(home, "cursor")
     refused = run("install", "cursor", "--url", url, "--yes")
