@@ -73,10 +73,10 @@ class Event(Struct, frozen=True):
 class HookCommand(Command):
     """A command that never ends with 2, which to some programs means to stop the session."""
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments."""
         with _failing_with_one():
-            return super().make_context(*arguments, **options)
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
