@@ -46,7 +46,7 @@ except ImportError as problem:
     raise ExtraMissing("langgraph", "LangGraph") from problem
 
 from graphmem.adapters.langchain import new_messages
-from graphmem.adapters.memory import AnyMemory, Count, MemoryAccess, question
+from graphmem.adapters.memory import AnyMemory, Count, MemoryAccess, conversation_of, question
 
 Namespace = tuple[str, ...]
 
@@ -550,7 +550,8 @@ def remember_node(
 
     Args:
         memory: what `graphmem.open` gives, or a client of a service, with or without `await`.
-        conversation_id: the conversation; None for the thread of the run (`thread_id`).
+        conversation_id: the conversation; None for the thread of the run (`thread_id`): where an id may not
+            have its characters, they are replaced by `-`, and a digest follows.
         session_id: the session; None for that of the day.
 
     The node raises `InvalidInput` if there is neither a conversation nor a thread, `TooLarge`, `Unavailable`.
@@ -560,8 +561,10 @@ def remember_node(
     async def remember(
         messages: Sequence[AnyMessage], config: RunnableConfig, memory: Graphmem
     ) -> dict[str, Any]:
-        conversation = conversation_id or config.get("configurable", {}).get("thread_id")
-        if conversation is None:
+        thread = config.get("configurable", {}).get("thread_id")
+        given = "" if thread is None else conversation_of(str(thread))
+        conversation = conversation_id or given
+        if not conversation:
             raise InvalidInput(
                 "conversation_id",
                 "is missing: give it to remember_node, or run the graph with "
@@ -570,7 +573,7 @@ def remember_node(
         new = new_messages(messages, session_id=session_id)
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
-            await memory.remember(str(conversation), batch, create=True)
+            await memory.remember(conversation, batch, create=True)
         return {}
 
     def wait(state: Any, config: RunnableConfig) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
-from graphmem.adapters.memory import Count, History, MemoryAccess, Spoken, question
+from graphmem.adapters.memory import Count, History, MemoryAccess, Spoken, conversation_of, question
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.validation import validated
@@ -164,7 +164,10 @@ class GraphmemBlock(BaseMemoryBlock[str]):
     name: str = "graphmem"
     """The name of the block: that of the element of the prompt in which the memories stand."""
     conversation_id: str = "llamaindex"
-    """The conversation of messages without a session; others are in that of their `Memory.session_id`."""
+    """The conversation of messages without a session; others are in that of their `Memory.session_id`.
+
+    Where an id may not have its characters, they are replaced by `-`, and a digest follows.
+    """
     max_tokens: int = 1_000
     """The greatest length of what is recalled."""
     kinds: list[Kind] | None = None
@@ -203,7 +206,7 @@ class GraphmemBlock(BaseMemoryBlock[str]):
         sessions: dict[str, list[Spoken]] = {}
         for message in messages:
             kept = dict(message.additional_kwargs)
-            session = kept.pop("session_id", None) or self.conversation_id
+            session = conversation_of(str(kept.pop("session_id", None) or self.conversation_id))
             spoken = _spoken(message.model_copy(update={"additional_kwargs": kept}))
             sessions.setdefault(session, []).append(spoken)
         for session, items in sessions.items():

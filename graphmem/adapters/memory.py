@@ -6,9 +6,11 @@ framework's name; what does not fit there is cut out of it and read from the tex
 """
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -22,7 +24,7 @@ from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import METADATA_BYTES
 from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import validated
-from graphmem.model.vocabulary import BATCH_MESSAGES, QUERY_CHARACTERS, GivenRole, Id
+from graphmem.model.vocabulary import BATCH_MESSAGES, ID_PATTERN, QUERY_CHARACTERS, GivenRole, Id
 
 Result = TypeVar("Result")
 
@@ -117,6 +119,17 @@ def question(text: str) -> str:
         return text
     half = (QUERY_CHARACTERS - len(LEFT_OUT)) // 2
     return f"{text[:half]}{LEFT_OUT}{text[-half:]}"
+
+
+def conversation_of(given: str) -> str:
+    """Return the id of the conversation of a framework's thread or session, which may have any id.
+
+    One that a conversation may have stays; another, as an address of mail, becomes its letters and a digest.
+    """
+    if not given or re.match(ID_PATTERN, given):
+        return given
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", given)[:80]
+    return f"{name}:{sha256(given.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 class Spoken(Struct, frozen=True, kw_only=True):

@@ -475,3 +475,12 @@ async def test_a_message_that_is_too_long_for_a_question_is_one_by_its_ends(
     assert "Kestrel" in recalled["recalled"]
     [item] = await store.asearch(("a",), query=pasted)
     assert item.value == {"ferry": "Kestrel"}
+
+
+async def test_a_thread_may_have_any_id(memory: Graphmem) -> None:
+    said = {"messages": [HumanMessage("The ferry is Kestrel.")]}
+    await remember_node(memory).ainvoke(said, {"configurable": {"thread_id": "ada@example.com/1"}})
+    [one] = (await memory.conversations()).conversations
+    assert one.id.startswith("ada-example.com-1:")
+    with pytest.raises(InvalidInput, match="conversation_id: is missing"):
+        await remember_node(memory).ainvoke(said, {"configurable": {"thread_id": ""}})

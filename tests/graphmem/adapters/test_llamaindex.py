@@ -160,6 +160,13 @@ async def test_a_message_that_is_too_long_for_a_question_costs_no_turn(memory: G
     assert "Kestrel" in await GraphmemBlock(memory=memory).aget([pasted])
 
 
+async def test_a_session_may_have_any_id(memory: Graphmem) -> None:
+    said = ChatMessage(role="user", content="Kestrel.", additional_kwargs={"session_id": "a b@c"})
+    await GraphmemBlock(memory=memory).aput([said])
+    [one] = (await memory.conversations()).conversations
+    assert one.id.startswith("a-b-c:")
+
+
 async def test_what_cannot_be_used_is_named(memory: Graphmem) -> None:
     with pytest.raises(InvalidInput, match="conversation_id: does not have the form"):
         GraphmemMemory(memory=memory, conversation_id="a b")

@@ -1,14 +1,15 @@
 """A framework's items come back word for word, however long and whatever else is in the conversation."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 
-from graphmem.adapters.memory import History, Spoken, question
+from graphmem.adapters.memory import History, Spoken, conversation_of, question
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, TooLarge
-from graphmem.model.vocabulary import QUERY_CHARACTERS
+from graphmem.model.vocabulary import ID_PATTERN, QUERY_CHARACTERS
 
 LONG = "The tide table of Brest. " * 400
 
@@ -105,3 +106,13 @@ def test_a_question_has_both_ends_of_a_text_that_is_too_long() -> None:
     assert cut.startswith("Why? xx")
     assert "x\n…\nx" in cut
     assert cut.endswith("xx Who?")
+
+
+def test_ids_of_frameworks_become_ids_of_conversations() -> None:
+    assert [conversation_of(one) for one in ("", "monday", "a.b:c-1")] == ["", "monday", "a.b:c-1"]
+    odd = ["ada@example.com/1", "ada@example.com:1", "x" * 129, "\ud83d", "日本", "two words\n"]
+    made = [conversation_of(one) for one in odd]
+    assert made[0].startswith("ada-example.com-1:")
+    assert len(set(made)) == len(odd)
+    assert all(re.match(ID_PATTERN, one) for one in made)
+    assert made == [conversation_of(one) for one in odd]
