@@ -1,6 +1,7 @@
 """`graphmem doctor`: find problems, and name their remedies."""
 
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from graphmem.cli.showing import say_json
 from graphmem.config import Settings
 from graphmem.doctor.findings import SEVERITIES, Examination, Finding
 from graphmem.errors import SettingError
+from graphmem.model.validation import counted
 
 if TYPE_CHECKING:
     from graphmem_api.keys import KeyEntry
@@ -72,7 +74,6 @@ def listening(settings: Settings) -> list[Finding]:
     from graphmem_api.keys import WRITABLE_BY_OTHERS, read_keys
 
     from graphmem.doctor.findings import note, ok, refused, warning
-    from graphmem.model.validation import counted
 
     try:
         check_listener(settings)
@@ -143,6 +144,10 @@ def _show(examination: Examination) -> None:
             from graphmem.doctor.findings import CAUTION
 
             click.echo(f"    {CAUTION}")
-    found = [finding.severity for finding in examination.findings]
-    told = ", ".join(f"{found.count(one)} {one}" for one in reversed(SEVERITIES) if one in found)
+    found = Counter(finding.severity for finding in examination.findings)
+    told = ", ".join(
+        f"{found[one]} ok" if one == "ok" else counted(found[one], one)
+        for one in reversed(SEVERITIES)
+        if found[one]
+    )
     click.secho(f"\n{told}", bold=True)

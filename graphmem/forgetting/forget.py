@@ -285,7 +285,7 @@ def _quoted(form: str) -> str:
 
 
 async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
-    """Return the parameters of `selected`. Raises `InvalidInput` if there is no condition."""
+    """Return the parameters of `selected`. Raises `InvalidInput` without a condition that can hold."""
     given = asdict(replace(asked, dry_run=False))
     if not any(given.values()):
         raise InvalidInput(
@@ -293,6 +293,11 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
             "names nothing to forget; send memory_ids, conversation_id, session_id, tags, since, until or "
             "name; everything of a client is forgotten by DELETE /clients/{id}",
         )
+    since = utc(asked.since, "since") if asked.since else BEGINNING
+    until = utc(asked.until, "until") if asked.until else END
+    if until <= since:
+        # Otherwise it would read as a success that nothing is forgotten.
+        raise InvalidInput("until", "expected a time after `since`: there is none between them")
     name = "" if asked.name is None else checked_text(asked.name, "name", most_bytes=1_024).strip()
     searched = Searched.of(name, as_word=True) if name else Searched()
     names: list[str] = []
@@ -308,8 +313,8 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
         "conversation_id": asked.conversation_id or "",
         "session_id": asked.session_id or "",
         "tags": passing(asked.tags),
-        "since": utc(asked.since, "since") if asked.since else BEGINNING,
-        "until": utc(asked.until, "until") if asked.until else END,
+        "since": since,
+        "until": until,
     }
 
 

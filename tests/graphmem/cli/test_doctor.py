@@ -56,6 +56,11 @@ def test_each_finding_is_a_line_with_what_to_do_below_it(invoke, finds):
     assert "graphmem cypher" in lines[told + 2]
 
 
+def test_several_of_a_kind_are_counted_as_such(invoke, finds):
+    finds("warning", "ok", "warning")
+    assert invoke("doctor").stdout.splitlines()[-1] == "2 warnings, 2 ok"
+
+
 def test_a_program_gets_all_of_it(invoke, finds):
     finds("ok", "problem")
     told = json.loads(invoke("doctor", "--json").stdout)

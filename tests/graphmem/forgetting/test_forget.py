@@ -578,7 +578,16 @@ async def test_a_deleted_conversation_takes_its_questions_along(told: Told) -> N
     assert await told.memory.memory(kept.id)
 
 
-@pytest.mark.parametrize("given", [{}, {"tags": ["a,b"]}, {"since": "2026-01-01"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"tags": ["a,b"]},
+        {"since": "2026-01-01"},
+        {"since": "2026-03-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
+        {"since": "2026-03-01T00:00:00Z", "until": "2026-03-01T01:00:00+01:00"},
+    ],
+)
 async def test_a_selection_that_says_nothing_is_refused(memory: Graphmem, given: Any) -> None:
     with pytest.raises(InvalidInput):
         await memory.forget(**given)
