@@ -30,6 +30,7 @@ from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
 from graphmem.model.times import MILLISECONDS, present
 from graphmem.model.validation import invalid
+from graphmem.model.vocabulary import ROLE_OF
 
 LOOKED_AT = 50
 """Records that are looked at to recognise a form: a transcript may begin with other lines."""
@@ -134,7 +135,7 @@ class ForeignContents(Struct, kw_only=True):
         """Count a message."""
         self.conversations.add(conversation_id)
         self.messages += 1
-        self.roles[message.role] += 1
+        self.roles[ROLE_OF[message.role]] += 1
         if at:
             self.first = min(self.first or at, at)
             self.last = max(self.last or at, at)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -234,6 +235,16 @@ def test_what_is_no_message_is_counted():
         "conversation 3 cannot be read: Expected `object`, got `null` - at `$.mapping`": 1,
     }
     assert found.seen.roles == {"user": 3, "assistant": 3, "tool": 1}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_roles_are_counted_by_the_names_that_are_stored(name):
+    found = recognised(FILES / name)
+    assert found is not None
+    with found.opened() as files:
+        lines = [line for window in found.windows(files) for line in window]
+    stored = Counter(plain(line.message, present()).role for line in lines)
+    assert found.seen.roles == stored
 
 
 def test_titles_are_kept_and_sessions_of_one_conversation_are_the_conversations_of_the_file():
