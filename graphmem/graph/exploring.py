@@ -215,8 +215,12 @@ def _translated_errors(head: int, seconds: float) -> Iterator[None]:
             raise
         what = f"the database does not answer ({type(problem).__name__})"
         raise Unavailable(what) from problem
-    except (OverflowError, TypeError, ValueError) as problem:
-        # A value that the driver cannot send, such as a number beyond 64 bits or half of a surrogate pair.
+    except OverflowError as problem:
+        raise InvalidInput(
+            "parameters", "expected whole numbers from -2^63 to 2^63 - 1"
+        ) from problem
+    except (TypeError, ValueError) as problem:
+        # A value that the driver cannot send, such as half of a surrogate pair.
         raise InvalidInput("parameters", f"cannot be sent to the database: {problem}") from problem
 
 

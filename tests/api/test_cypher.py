@@ -366,6 +366,7 @@ async def test_a_parameter_that_the_driver_cannot_send_is_named(
     answer = await operator.post(PATH, json=body)
     assert answer.status_code == 400, answer.text
     assert answer.json()["field"] == "parameters"
+    assert "from -2^63 to 2^63 - 1" in answer.json()["detail"]
 
 
 async def test_what_cannot_be_used_leaves_no_entry(
