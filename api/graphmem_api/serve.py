@@ -105,7 +105,9 @@ async def serve(
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
             # Without a language model a turn may still search for its window: soon is enough for that.
-            async with preparing_turns(runtime.context(client_id=""), rest=REST_SECONDS):
+            async with preparing_turns(
+                runtime.context_here("", in_background=True), rest=REST_SECONDS
+            ):
                 await _serve(runtime, background, listening, ending, on_ready)
     log.info("the service has ended")
 

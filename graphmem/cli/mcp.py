@@ -102,7 +102,7 @@ async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]"
             running(settings, progress) as runtime,
             working(runtime),
             # A turn that is cut off begins to plan its queries anew each time.
-            preparing_turns(runtime.context(client_id="")),
+            preparing_turns(runtime.context_here("", in_background=True)),
         ):
             yield Graphmem(runtime, client_id)
 
