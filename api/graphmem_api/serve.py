@@ -12,7 +12,7 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
 import h11
@@ -104,10 +104,7 @@ async def serve(
         async with exporting(), running(settings, progress) as runtime:
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
-            # Without a language model a turn may still search for its window: soon is enough for that.
-            async with preparing_turns(
-                runtime.context_here("", in_background=True), rest=REST_SECONDS
-            ):
+            async with _preparing_turns_later(runtime):
                 await _serve(runtime, background, listening, ending, on_ready)
     log.info("the service has ended")
 
@@ -196,6 +193,16 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
         await runtime.places.at_each(warm)
     if runtime.llm is not None:
         await prepare_turns(runtime.context(client_id=""))
+
+
+def _preparing_turns_later(runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    """Prepare turns beside the first answers where `_prepare` has not: without a language model.
+
+    A turn may still search for its window then: soon is enough for that.
+    """
+    if runtime.llm is not None:
+        return contextlib.nullcontext()
+    return preparing_turns(runtime.context_here("", in_background=True), rest=REST_SECONDS)
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -35,6 +35,7 @@ from graphmem.background import Background
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
+from graphmem.llm import LanguageModel
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime
 from tests.api.test_admission import NOTHING
@@ -764,6 +765,27 @@ async def test_no_garbage_collection_looks_through_the_application(
 ) -> None:
     async with served(offline_running):
         assert Litestar not in map(type, gc.get_objects())
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+async def test_turns_are_prepared_once_with_a_model_before_the_first_answer(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch, thinks: bool
+) -> None:
+    prepared: list[str] = []
+
+    async def prepare(context: Any) -> None:
+        prepared.append(context.client_id)
+
+    model = LanguageModel("http://localhost:1", "small") if thinks else None
+    have_running(replace(offline, llm=model), monkeypatch)
+    monkeypatch.setattr("graphmem_api.serve.prepare_turns", prepare)
+    monkeypatch.setattr("graphmem.hypotheses.ask.prepare_turns", prepare)
+    monkeypatch.setattr("graphmem_api.serve.REST_SECONDS", 0.0)
+    async with served(config.load({}, port=0, jobs="off")):
+        await asyncio.sleep(0.2)
+    assert prepared == [""]
+    if model is not None:
+        await model.close()
 
 
 async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
