@@ -10,7 +10,6 @@ import re
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -23,7 +22,7 @@ from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import METADATA_BYTES
 from graphmem.model.pages import MOST_ENTRIES
-from graphmem.model.validation import validated
+from graphmem.model.validation import digested_id, validated
 from graphmem.model.vocabulary import BATCH_MESSAGES, ID_PATTERN, QUERY_CHARACTERS, GivenRole, Id
 
 Result = TypeVar("Result")
@@ -128,8 +127,7 @@ def conversation_of(given: str) -> str:
     """
     if not given or re.match(ID_PATTERN, given):
         return given
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", given)[:80]
-    return f"{name}:{sha256(given.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return digested_id(given, given, 16)
 
 
 class Spoken(Struct, frozen=True, kw_only=True):

@@ -1,9 +1,7 @@
 """`graphmem hook`: what an agent's program runs when a session begins, and when it ends."""
 
-import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -20,7 +18,7 @@ from graphmem.cli.options import RUNNING, Command, client_option, settings_optio
 from graphmem.config import Settings, variable
 from graphmem.errors import GraphmemError, InvalidInput
 from graphmem.model.times import Past, happened, present
-from graphmem.model.validation import validated
+from graphmem.model.validation import digested_id, validated
 
 if TYPE_CHECKING:
     from graphmem.client import Graphmem
@@ -190,8 +188,7 @@ async def _keep(messages: list[dict[str, Any]], event: Event, opened: Opened) ->
 
 def project(cwd: str) -> str:
     """Return the id of the conversation of a folder: its name, and a digest of its whole path."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(cwd).name)[:80] or "project"
-    return f"{name}:{hashlib.sha256(cwd.encode()).hexdigest()[:8]}"
+    return digested_id(Path(cwd).name or "project", cwd, 8)
 
 
 def said(lines: Iterable[str], session_id: str) -> Iterator[dict[str, Any]]:

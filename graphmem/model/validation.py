@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from hashlib import sha256
 from math import isfinite
 from typing import Any, TypeVar
 from uuid import UUID
@@ -20,6 +21,9 @@ WHOLE = "body"
 
 NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are no JSON, or no JSON of the wanted type."""
+
+NAME_IN_ID = 80
+"""The most characters of a name in an id."""
 
 WORDS = {
     "str": "a text",
@@ -76,6 +80,12 @@ def settled(value: Any) -> Any:
 def text_id(value: Any, name: str) -> str:
     """Return an id that is no field of a request as a text; raise an `InvalidInput` with its name."""
     return validated(value, str if isinstance(value, str | UUID) else Id, name)
+
+
+def digested_id(name: str, whole: str, digits: int) -> str:
+    """Return an id that can be read: the letters of a name, and digits of the digest of the whole."""
+    letters = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:NAME_IN_ID]
+    return f"{letters}:{sha256(whole.encode('utf-8', 'replace')).hexdigest()[:digits]}"
 
 
 def listed(value: Any, name: str) -> list[Any]:
