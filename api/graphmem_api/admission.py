@@ -258,7 +258,8 @@ class Visit:
         """The seconds until its turn."""
         self.seconds = admission.seconds
         """The time that it has: at first for its body, then for the work."""
-        self._is_set = True
+        self._least = 0.0
+        """The time that its work has whatever the setting."""
         self.deadline = asyncio.timeout(self.seconds)
         self.caller_left = False
         self.has_begun = False
@@ -272,8 +273,8 @@ class Visit:
         self.has_begun = True
         self._streams = STREAMS in handler.opt
         self.seconds *= 1 + self.body_bytes // MORE_TIME_BYTES
-        least = handler.opt.get(AT_LEAST, 0.0)
-        self._is_set, self.seconds = self.seconds > least, max(self.seconds, least)
+        self._least = handler.opt.get(AT_LEAST, 0.0)
+        self.seconds = max(self.seconds, self._least)
         self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
         came = time.perf_counter()
@@ -309,7 +310,7 @@ class Visit:
     def late(self) -> BodyLate | DeadlineExceeded:
         """Return the error of a request that is cut off now."""
         if self.has_begun:
-            return DeadlineExceeded(self.seconds, is_set=self._is_set)
+            return DeadlineExceeded(self.seconds, is_set=self.seconds > self._least)
         return BodyLate(self.seconds)
 
     def end(self) -> None:
