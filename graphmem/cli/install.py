@@ -23,6 +23,7 @@ from graphmem.cli.options import (
     Command,
     client_option,
     flag,
+    is_path,
     settings_options,
 )
 from graphmem.config import Settings, is_address, variable
@@ -61,9 +62,6 @@ HOOKS = {"SessionStart": START, "SessionEnd": END}
 """The events of Claude Code, and ours."""
 
 HOOK_SECONDS = 60
-
-FOLDERS = frozenset({"data_dir", "cache_dir", "places_file"})
-"""The settings that are paths."""
 
 UNWRITTEN = ("neo4j_password", "embedding_key", *MODEL, "llm_key")
 """Settings that a started graphmem takes from its environment only."""
@@ -223,7 +221,7 @@ def install(
 ) -> None:
     """Put the memory into the configuration of PROGRAM."""
     chosen = PROGRAMS[program]
-    service = _service(url) if url else None
+    service, wishes = _service(url) if url else (None, "")
     if url and not chosen.takes_url:
         raise click.UsageError(f"{chosen.title} starts programs only: leave --url out")
     if key_variable and not url:
@@ -234,7 +232,7 @@ def install(
     kept = [] if url else _settings_here()
     wanted = Wanted(
         command=() if url else (*_command(client_id, tools, read_only=read_only), *kept),
-        url=url and service and _address(url, f"{service}/mcp", tools, read_only=read_only),
+        url=service and _address(f"{service}/mcp", wishes, tools, read_only=read_only),
         client_id=client_id,
         key_variable=key_variable,
     )
@@ -277,22 +275,26 @@ def _settings_here() -> list[str]:
     options: list[str] = []
     for name in RUNNING:
         value = os.environ.get(variable(name))
-        if value and (name in FOLDERS or value.startswith((".", "~"))):
+        if value and (is_path(name) or value.startswith((".", "~"))):
             value = str(Path(value).expanduser().absolute())
         options += [flag(name), value] if value else []
     return options
 
 
-def _service(url: str) -> str:
-    """Return the address of a service without its `/mcp`; raises `click.UsageError` for what is none."""
+def _service(url: str) -> tuple[str, str]:
+    """Return the address of a service without its `/mcp`, and the wishes after its `?`.
+
+    Raises `click.UsageError` for what is no address.
+    """
     if not url.lower().startswith(("http://", "https://")) or not is_address(url):
         raise click.UsageError("--url: expected an address such as http://localhost:8000")
-    return url.partition("?")[0].rstrip("/").removesuffix("/mcp").rstrip("/")
+    service, _, wishes = url.partition("?")
+    return service.rstrip("/").removesuffix("/mcp").rstrip("/"), wishes
 
 
-def _address(given: str, url: str, tools: str | None, *, read_only: bool) -> str:
-    """Return the address for a program, with the wishes that the given one has after its `?`."""
-    wishes = [given.partition("?")[2]] if "?" in given else []
+def _address(url: str, given: str, tools: str | None, *, read_only: bool) -> str:
+    """Return the address for a program, with wishes that were given and those of the options."""
+    wishes = [given] if given else []
     wishes += [f"tools={tools}"] if tools else []
     wishes += ["read_only=true"] if read_only else []
     return f"{url}?{'&'.join(wishes)}" if wishes else url

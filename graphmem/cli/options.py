@@ -153,8 +153,8 @@ def _load(given: dict[str, Any]) -> Settings:
 
 
 def _option(name: str) -> Callable[[Decorated], Decorated]:
-    field = next(field for field in msgspec.structs.fields(Settings) if field.name == name)
-    kinds = get_args(get_args(field.type)[0]) or (get_args(field.type)[0],)
+    field = _field(name)
+    kinds = _kinds(field)
     metavar = "PATH" if Path in kinds else "NUMBER" if int in kinds else "TEXT"
     return click.option(
         flag(name),
@@ -163,6 +163,19 @@ def _option(name: str) -> Callable[[Decorated], Decorated]:
         help=f"{_described(field)}  [{config.variable(name)}{_default(field)}]",
         cls=SettingOption,
     )
+
+
+def is_path(name: str) -> bool:
+    """Tell whether a setting is a path."""
+    return Path in _kinds(_field(name))
+
+
+def _field(name: str) -> msgspec.structs.FieldInfo:
+    return next(field for field in msgspec.structs.fields(Settings) if field.name == name)
+
+
+def _kinds(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
+    return get_args(get_args(field.type)[0]) or (get_args(field.type)[0],)
 
 
 def _described(field: msgspec.structs.FieldInfo) -> str:
