@@ -420,12 +420,9 @@ async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
             reads=gone["reads"],
             reviews=gone["reviews"],
         )
-    if _is_whole_session(asked):
+    if session := _whole_session(asked):
         [erased] = await context.graph.change(
-            ERASE_EMPTY_SESSION,
-            client_id=context.client_id,
-            id=asked.session_id,
-            conversation_id=asked.conversation_id,
+            ERASE_EMPTY_SESSION, client_id=context.client_id, **session
         )
         return Counter(sessions=erased.written)
     return Counter()
@@ -436,13 +433,9 @@ async def _count_places(asked: ForgetAsked, ids: Set[str], context: Context) -> 
     conversation_id = _whole_conversation(asked)
     if conversation_id is not None:
         return await _count_conversation(conversation_id, sorted(ids), context)
-    if _is_whole_session(asked):
+    if session := _whole_session(asked):
         [counted] = await context.graph.rows(
-            COUNTED_SESSION,
-            client_id=context.client_id,
-            id=asked.session_id,
-            conversation_id=asked.conversation_id,
-            ids=sorted(ids),
+            COUNTED_SESSION, client_id=context.client_id, ids=sorted(ids), **session
         )
         return Counter(sessions=counted.sessions)
     return Counter()
@@ -475,9 +468,11 @@ def _whole_conversation(asked: ForgetAsked) -> str | None:
     return asked.conversation_id if _conditions(asked) == {"conversation_id"} else None
 
 
-def _is_whole_session(asked: ForgetAsked) -> bool:
-    """Tell whether a session goes as a whole."""
-    return bool(asked.session_id) and _conditions(asked) <= {"session_id", "conversation_id"}
+def _whole_session(asked: ForgetAsked) -> dict[str, str | None]:
+    """Return the session that goes as a whole, as parameters; nothing if there is none."""
+    if not asked.session_id or not _conditions(asked) <= {"session_id", "conversation_id"}:
+        return {}
+    return {"id": asked.session_id, "conversation_id": asked.conversation_id}
 
 
 async def _erase_nodes(context: Context, *, kept_day: str) -> list[NodesGone]:
