@@ -120,7 +120,7 @@ _IN_YEARS = re.compile(
     rf"|{'|'.join(_SIDES)})\s+"
     r"(?:the year\s+|(?:de[lm]?|il|al|o)\s+)?"
     rf"(?P<first>{_YEAR})(?:(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+)(?P<last>{_YEAR}))?(?![-/.:年月]?\w|{_AMOUNT})"
-    rf"(?:,?\s+(?:or|oder|ou|o|of|eller|или)\s+(?P<other>{_YEAR})(?![-/.:年月]?\w|{_AMOUNT}))?"
+    rf"(?:(?=,?\s+(?:or|oder|ou|o|of|eller|или)\s+(?P<other>{_YEAR})(?![-/.:年月]?\w|{_AMOUNT})))?"
     rf"|(?<!\d)(?P<year>{_YEAR})年(?!\d|前)",
     re.IGNORECASE,
 )
@@ -387,11 +387,10 @@ def _in_years(question: str) -> Iterator[Placed]:
         last = int(match["last"] or first)
         if first <= last:
             place = match.start("first" if match["first"] else "year")
-            end = match.end("last" if match["last"] else "first") if match["first"] else match.end()
-            yield Period(date(first, 1, 1), date(last, 12, 31)), place, end
+            yield Period(date(first, 1, 1), date(last, 12, 31)), place, match.end()
         if match["other"]:
-            other = int(match["other"])
-            yield Period(date(other, 1, 1), date(other, 12, 31)), match.start("other"), match.end()
+            year = int(match["other"])
+            yield Period(date(year, 1, 1), date(year, 12, 31)), *match.span("other")
 
 
 def _side(question: str, place: int) -> Side | None:
