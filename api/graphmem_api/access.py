@@ -76,14 +76,11 @@ class ObservedApp:
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send, shown: Span) -> None:
         started = time.perf_counter()
         status = 0
-        opened: float | None = None
 
         async def answering(message: Message) -> None:
-            nonlocal status, opened
+            nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if _stays_open(scope, message["headers"]):
-                    opened = time.perf_counter() - started
                 request_id = scope["state"]["request_id"].encode()
                 message["headers"] = [*protected(message["headers"]), (HEADER, request_id)]
             await send(message)
@@ -97,22 +94,12 @@ class ObservedApp:
             if not status:
                 await send_problem(problem, scope, answering)
         finally:
-            seconds = time.perf_counter() - started
-            answered = seconds if opened is None else opened
-            self._tell(scope, status, seconds, shown, answered=answered)
+            self._tell(scope, status, time.perf_counter() - started, shown)
 
-    def _tell(
-        self, scope: HTTPScope, status: int, seconds: float, shown: Span, *, answered: float
-    ) -> None:
-        """Log, count and trace a request; status 0 means that the caller left before the answer.
-
-        `answered` are the seconds of work on it: a stream that its caller keeps open lasts longer.
-        """
+    def _tell(self, scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
+        """Log, count and trace a request; status 0 means that the caller left before the answer."""
         method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
-        slow, quiet = (
-            answered >= self._slow_seconds,
-            route.startswith(QUIET) and 200 <= status < 300,
-        )
+        slow, quiet = seconds >= self._slow_seconds, route.startswith(QUIET) and 200 <= status < 300
         is_grave = slow or status >= 500
         level = logging.WARNING if is_grave else logging.DEBUG if quiet else logging.INFO
         said: dict[str, str | int | float] = {
@@ -126,7 +113,7 @@ class ObservedApp:
         line = " ".join(f"{name}={_written(one)}" for name, one in said.items())
         log.log(level, "%s", line, extra={FIELDS: said})
         REQUESTS.labels(method, route, status).inc()
-        REQUEST_SECONDS.labels(method, route).observe(answered)
+        REQUEST_SECONDS.labels(method, route).observe(seconds)
         shown.update_name(f"{method} {route}")
         shown.set_attributes(
             {
@@ -197,12 +184,6 @@ def method_of(scope: HTTPScope) -> str:
 def _caller_s(scope: HTTPScope) -> Context:
     headers = scope["headers"]
     return sent({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
-
-
-def _stays_open(scope: HTTPScope, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Tell whether an answer is a stream that waits for events, as long as its caller wishes."""
-    kinds = (value for name, value in headers if name.lower() == b"content-type")
-    return scope["method"] == "GET" and next(kinds, b"").startswith(b"text/event-stream")
 
 
 def _told_of_slow(scope: HTTPScope) -> dict[str, int | float]:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from graphmem_api import admission
 from graphmem_api.app import create_app
 from graphmem_api.bodies import BODY_BYTES
-from graphmem_api.mcp import open_sessions, server
+from graphmem_api.mcp import server
 from graphmem_api.serve import Server, listener, url
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -49,10 +49,10 @@ Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @asynccontextmanager
-async def serving(runtime: Runtime) -> AsyncIterator[str]:
-    """Serve a running graphmem on a free port, for the length of the block."""
+async def serving(runtime: Runtime, port: int = 0) -> AsyncIterator[str]:
+    """Serve a running graphmem on a port, by default a free one, for the length of the block."""
     app = create_app(runtime)
-    with listener("127.0.0.1", 0) as listening:
+    with listener("127.0.0.1", port) as listening:
         ready = asyncio.Event()
         place = url("127.0.0.1", listening)
         service = Server(app, place, lambda url: ready.set(), endpoint=app.state["mcp"])
@@ -339,7 +339,7 @@ async def test_fifty_calls_at_once_are_all_answered(connect: Connect, memory: Gr
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
-async def test_a_call_that_is_cancelled_ends_and_the_session_goes_on(
+async def test_a_call_that_is_cancelled_ends_and_the_program_goes_on(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     begun, cancelled = asyncio.Event(), asyncio.Event()
@@ -491,19 +491,33 @@ async def test_keys_and_origins_are_checked(
     assert answer.status_code == status, answer.text
 
 
-async def test_a_session_answers_only_to_the_client_that_began_it(locked: tuple[str, str]) -> None:
-    place, _ = locked
-    async with httpx.AsyncClient(timeout=300, headers=ACCEPT) as http:
-        one, two = ({"Authorization": f"Bearer {name}"} for name in ("one", "two"))
-        begun = await http.post(f"{place}/mcp", json=HELLO, headers=one)
-        session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
-        theirs = await http.post(f"{place}/mcp", json=LIST, headers=two | session)
-        assert theirs.status_code == 404
-        mine = await http.post(f"{place}/mcp", json=LIST, headers=one | session)
-        assert mine.status_code == 200
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
+async def test_a_program_goes_on_after_a_restart_of_the_service(
+    runtime: Runtime, memory: Graphmem, mode: str
+) -> None:
+    """With the handshake of 2025 it knows of a beginning that the new process has not seen."""
+    async with asyncio.timeout(60), AsyncExitStack() as program:
+        async with serving(runtime) as place:
+            connecting = connected(place, mode=mode, x_client_id=memory.client_id)
+            agent = await program.enter_async_context(connecting)
+            await told(agent, "remember_fact", fact="Mara takes the late ferry.")
+        async with serving(runtime, httpx.URL(place).port or 0):
+            assert "late ferry" in await told(agent, "what_do_you_know")
 
 
-async def test_an_open_stream_does_not_hold_the_end_and_a_call_in_progress_is_answered(
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_there_is_no_stream_to_open_and_no_session_to_end(service: str, method: str) -> None:
+    headers = {"Accept": "text/event-stream", "Mcp-Session-Id": "of-another-process"}
+    async with httpx.AsyncClient(timeout=300) as http:
+        answer = await http.request(method, f"{service}/mcp", headers=headers)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert (answer.json()["code"], answer.json()["detail"]) == (
+        "method_not_allowed",
+        "this route takes POST",
+    )
+
+
+async def test_a_call_in_progress_is_answered_at_the_end_of_the_service(
     runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = slow_tool(monkeypatch)
@@ -517,21 +531,16 @@ async def test_an_open_stream_does_not_hold_the_end_and_a_call_in_progress_is_an
         await ready.wait()
         headers = ACCEPT | {"X-Client-Id": memory.client_id}
         async with httpx.AsyncClient(timeout=300, headers=headers) as http:
-            hello = await http.post(f"{place}/mcp", json=HELLO)
-            session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
-            async with http.stream("GET", f"{place}/mcp", headers=session) as stream:
-                body = LIST | {
-                    "method": "tools/call",
-                    "params": {"name": "slow", "arguments": {"query": "x"}},
-                }
-                call = asyncio.create_task(http.post(f"{place}/mcp", json=body, headers=session))
-                await begun.wait()
-                service.should_exit = True
-                go_on.set()
-                answer = await call
-                assert "Nothing was found" in answer.text
-                async with asyncio.timeout(300):
-                    assert not [line async for line in stream.aiter_lines() if "data" in line]
+            body = LIST | {
+                "method": "tools/call",
+                "params": {"name": "slow", "arguments": {"query": "x"}},
+            }
+            call = asyncio.create_task(http.post(f"{place}/mcp", json=body))
+            await begun.wait()
+            service.should_exit = True
+            go_on.set()
+            answer = await call
+        assert "Nothing was found" in answer.text
         await task
 
 
@@ -540,16 +549,14 @@ async def test_a_database_that_does_not_answer_is_told(refusing: httpx.AsyncClie
         "method": "tools/call",
         "params": {"name": "recall", "arguments": {"query": "x"}},
     }
-    hello = await refusing.post("/mcp", json=HELLO, headers=ACCEPT)
-    session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]} | ACCEPT
-    answer = await refusing.post("/mcp", json=body, headers=session)
+    answer = await refusing.post("/mcp", json=body, headers=ACCEPT)
     assert "an unexpected error of graphmem, not of the request" in answer.text
     assert '"isError":true' in answer.text
 
 
 @asynccontextmanager
 async def asking_in_process(runtime: Runtime) -> AsyncIterator[httpx.AsyncClient]:
-    """Send requests to an application without a server, and end its sessions."""
+    """Send requests to an application without a server, and end what serves `/mcp`."""
     app = create_app(runtime)
     async with client_of(app, x_client_id="a", content_type="application/json") as http:
         yield http
@@ -564,54 +571,6 @@ async def test_bodies_count_among_those_of_all_requests(
         refused = [await http.post("/mcp", content=b" " * 600 * parts) for parts in (1, 1, 2)]
     assert [one.status_code for one in refused[:2]] == [400, 400]
     assert (refused[2].status_code, refused[2].json()["code"]) == (429, "too_many_requests")
-
-
-async def begin_session(http: httpx.AsyncClient, **headers: str) -> dict[str, str]:
-    begun = await http.post("/mcp", json=HELLO, headers=ACCEPT | headers)
-    assert begun.status_code == 200, begun.text
-    return {"Mcp-Session-Id": begun.headers["mcp-session-id"]} | headers
-
-
-async def list_tools(http: httpx.AsyncClient, session: dict[str, str]) -> int:
-    return (await http.post("/mcp", json=LIST, headers=ACCEPT | session)).status_code
-
-
-async def test_a_session_too_many_ends_the_one_that_its_client_did_not_use_for_longest(
-    offline: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_sessions, "SESSIONS", 3)
-    async with asking_in_process(offline) as http:
-        others = await begin_session(http, **{"X-Client-Id": "b"})
-        one, two, three = [await begin_session(http) for _ in range(3)]
-        assert await list_tools(http, one) == 200
-        four = await begin_session(http)
-        found = [await list_tools(http, session) for session in (others, one, two, three, four)]
-        assert found == [200, 200, 404, 200, 200]
-        assert (await http.delete("/mcp", headers=ACCEPT | one)).status_code == 200
-        five = await begin_session(http)
-        found = [await list_tools(http, session) for session in (one, three, four, five)]
-        assert found == [404, 200, 200, 200]
-
-
-async def test_a_session_too_many_is_refused_if_all_are_in_use(
-    offline: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_sessions, "SESSIONS", 2)
-    async with (
-        serving(offline) as place,
-        httpx.AsyncClient(base_url=place, timeout=300) as http,
-        AsyncExitStack() as streams,
-    ):
-        used = [await begin_session(http) for _ in range(2)]
-        for session in used:
-            await streams.enter_async_context(
-                http.stream("GET", "/mcp", headers={"Accept": "text/event-stream"} | session)
-            )
-        refused = await http.post("/mcp", json=HELLO, headers=ACCEPT)
-        assert [await list_tools(http, session) for session in used] == [200, 200]
-    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert (refused.json()["code"], refused.json()["limit"]) == ("too_many_requests", 2)
-    assert "end one before" in refused.json()["detail"]
 
 
 async def test_a_body_that_is_too_long_is_a_problem(offline: Runtime) -> None:

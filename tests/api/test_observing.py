@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from graphmem_api.access import ObservedApp, protected
+from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from msgspec.structs import replace
 from neo4j.exceptions import ServiceUnavailable
@@ -285,28 +285,3 @@ def test_an_answer_that_says_otherwise_is_left_alone() -> None:
     assert shown[:2] == own
     assert [name for name, _ in shown].count(b"content-security-policy") == 1
     assert b"cache-control" not in [name for name, _ in shown]
-
-
-@pytest.mark.parametrize(
-    ("method", "kind", "slow"),
-    [
-        ("GET", b"text/event-stream; charset=utf-8", False),
-        # That of a call ends with the call.
-        ("POST", b"text/event-stream; charset=utf-8", True),
-        ("GET", b"application/x-ndjson", True),
-    ],
-)
-async def test_a_stream_that_its_caller_keeps_open_is_no_slow_request(
-    asking, log_lines: list[str], method: str, kind: bytes, slow: bool
-) -> None:
-    async def streaming(scope, receive, send):
-        headers = [(b"content-type", kind)]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await asyncio.sleep(0.3)
-        await send({"type": "http.response.body", "body": b""})
-
-    async with asking(ObservedApp(streaming, slow_seconds=0.2)) as http:
-        await http.request(method, "/mcp")
-    [line] = [line for line in log_lines if " graphmem_api.access: " in line]
-    assert (" WARNING " in line, " slow=true" in line) == (slow, slow)
-    assert float(line.partition(" ms=")[2].split()[0]) >= 300

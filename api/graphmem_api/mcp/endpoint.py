@@ -7,16 +7,18 @@ memory that a service without agents' programs need not spend.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import parse_qsl
+from uuid import uuid4
 
 from litestar import asgi
+from litestar.exceptions import MethodNotAllowedException
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import Message, Receive, ReceiveMessage, Scope, Send
+from litestar.types import HTTPScope, Message, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 
 from graphmem.client import Graphmem
@@ -26,16 +28,18 @@ from graphmem.runtime import Runtime
 from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
-from graphmem_api.mcp.open_sessions import IDLE_SECONDS, McpSessions
 
 PATH = "/mcp"
 
 CALL_SECONDS = LONG_WORK[AT_LEAST]
 """The time of a call, its waiting included: a tool may work through a whole conversation."""
 
-SESSION_HEADER = b"mcp-session-id"
+SESSION, VERSION = b"mcp-session-id", b"mcp-protocol-version"
 
-Turning = Callable[[str], AbstractAsyncContextManager[None]]
+CallKey = tuple[str, str, str | int]
+"""A call in progress: its client, its program's session and the id that it has there."""
+
+Turning = Callable[[str, CallKey], AbstractAsyncContextManager[None]]
 
 
 class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,7 +96,7 @@ class Body:
 
 
 class Endpoint:
-    """The sessions of agents' programs; they live as long as the service, or half an hour unused."""
+    """Serves agents' programs, each request by itself: any process of several may answer the next one."""
 
     def __init__(self, runtime: Runtime, turns: Turns, bodies: Bodies, *, seconds: float) -> None:
         self._runtime = runtime
@@ -100,48 +104,31 @@ class Endpoint:
         self._seconds = seconds
         # Those of all requests: a call of a tool takes one, not an open stream.
         self._turns = turns
-        self._sessions = McpSessions()
         self._manager: Any = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
+        self._deadlines: dict[CallKey, asyncio.Timeout] = {}
         self._calls = 0
         self._drained = asyncio.Event()
         self._drained.set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         """Serve one request; its client is known already.
 
-        Raises `TooLarge`, `TooManyRequests`, `Overloaded`, `BodyLate`.
+        Only POST: nothing is told that no request has asked for, so there is no stream to open, and nothing
+        is kept of a session that could end. Raises `TooLarge`, `TooManyRequests`, `Overloaded`, `BodyLate`.
         """
+        if scope["method"] != "POST":
+            raise MethodNotAllowedException(headers={"allow": "POST"})
         await self._start()
         scope["state"]["offer"] = _offer(scope)
-        client_id = scope["state"]["client"].id
-        served: Any = {**scope, "user": _owner(client_id)}
-        session_id = _session_id(scope["headers"])
-        if session_id is None and _has_session(scope):
-            self._sessions.check(client_id)
-
-        async def answer(message: Message) -> None:
-            if session_id is None and message["type"] == "http.response.start":
-                await self._note_session(_session_id(message["headers"]), served)
-            await send(message)
-
-        with self._sessions.using(session_id, client_id):
-            await self._serve(served, receive, answer)
-        if session_id is not None and served["method"] == "DELETE":
-            self._sessions.remove(session_id, client_id)
-
-    async def _serve(self, served: Any, receive: Receive, send: Send) -> None:
-        if served["method"] != "POST":
-            await self._manager.handle_request(served, receive, send)
-            return
         self._calls += 1
         self._drained.clear()
-        body = Body(self._bodies, served["state"]["client"].id, receive)
+        body = Body(self._bodies, scope["state"]["client"].id, receive)
         try:
             await body.arrive(self._seconds)
-            await self._manager.handle_request(served, body.receive, send)
+            await self._manager.handle_request(scope, body.receive, _naming_session(scope, send))
         finally:
             body.give_back()
             self._calls -= 1
@@ -149,7 +136,7 @@ class Endpoint:
                 self._drained.set()
 
     async def close(self) -> None:
-        """Let calls in progress end, then end all sessions: an open stream would hold the service."""
+        """Let calls in progress end, then cut off those that are left: they would hold the service."""
         if self._keeper is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -158,36 +145,24 @@ class Endpoint:
         self._ended.set()
         await self._keeper
 
-    async def _note_session(self, session_id: str | None, served: Any) -> None:
-        """Count a session if it is new; end the client's longest unused one if it is one too many."""
-        if session_id is None:
-            return
-        client_id = served["state"]["client"].id
-        unused = self._sessions.add(session_id, client_id)
-        if unused is None:
-            return
-        self._sessions.remove(unused, client_id)
-        headers = [(SESSION_HEADER, unused.encode())]
-        ending = {**served, "method": "DELETE", "headers": headers}
-        await self._manager.handle_request(ending, _receive_nothing, _send_nowhere)
-
     async def _start(self) -> None:
         async with self._starting:
             if self._manager is None:
                 await asyncio.to_thread(import_module, "graphmem_api.mcp.server")
-                self._manager = _manager(self._runtime, self._turn)
+                self._manager = _manager(self._runtime, self._turn, self._cancel)
                 ready = asyncio.Event()
                 self._keeper = asyncio.create_task(self._keep(ready))
                 await ready.wait()
 
     @asynccontextmanager
-    async def _turn(self, client_id: str) -> AsyncIterator[None]:
+    async def _turn(self, client_id: str, call: CallKey) -> AsyncIterator[None]:
         """Wait for a client's turn, for the length of a block.
 
         Raises `TooManyRequests`, `Overloaded`, `DeadlineExceeded`.
         """
         try:
-            async with asyncio.timeout(CALL_SECONDS):
+            async with asyncio.timeout(CALL_SECONDS) as deadline:
+                self._deadlines[call] = deadline
                 await self._turns.take(client_id)
                 try:
                     yield
@@ -195,9 +170,16 @@ class Endpoint:
                     self._turns.give_back(client_id)
         except TimeoutError as problem:
             raise DeadlineExceeded(CALL_SECONDS) from problem
+        finally:
+            self._deadlines.pop(call, None)
+
+    def _cancel(self, call: CallKey) -> None:
+        """End a call in progress, whose caller does not wait for the answer any more."""
+        if deadline := self._deadlines.get(call):
+            deadline.reschedule(asyncio.get_running_loop().time())
 
     async def _keep(self, ready: asyncio.Event) -> None:
-        # The SDK's sessions are tasks of a group that must end in the task that began it.
+        # The SDK serves requests in tasks of a group that must end in the task that began it.
         async with self._manager.run():
             ready.set()
             await self._ended.wait()
@@ -208,12 +190,30 @@ def route(endpoint: Endpoint, guard: Guard) -> ASGIRouteHandler:
 
     @asgi(PATH, guards=[guard, refuse_foreign_origin], copy_scope=True)
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
-        await endpoint(scope, receive, send)
+        await endpoint(cast(HTTPScope, scope), receive, send)
 
     return mcp
 
 
-def _manager(runtime: Runtime, turn: Turning) -> Any:
+def _naming_session(scope: HTTPScope, send: Send) -> Send:
+    """Return a way to send that gives a program of 2025 a name for its session.
+
+    It sends the name with each request, and calls of two programs of one client are told apart by it.
+    """
+    names = {name for name, _ in scope["headers"]}
+    if names & {SESSION, VERSION}:
+        return send
+
+    async def naming(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (SESSION, uuid4().hex.encode())]
+        await send(message)
+
+    return naming
+
+
+def _manager(runtime: Runtime, turn: Turning, cancel: Callable[[CallKey], None]) -> Any:
+    import mcp_types as types
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from sse_starlette.sse import AppStatus
 
@@ -228,46 +228,35 @@ def _manager(runtime: Runtime, turn: Turning) -> Any:
         offer: Offer = context.request.scope["state"]["offer"]
         return offer
 
+    def key_of(context: Any, request_id: Any) -> CallKey:
+        request = context.request
+        session_id = request.headers.get(SESSION.decode(), "")
+        return request.scope["state"]["client"].id, session_id, request_id
+
     async def calling(context: Any) -> Caller:
         state = context.request.scope["state"]
-        client = state["client"]
+        client, call = state["client"], key_of(context, context.request_id)
         memory = Graphmem(runtime, client.id, reads=client.reads)
         return Caller(
-            memory, offering(context), state["request_id"], turn=lambda: turn(memory.client_id)
+            memory,
+            offering(context),
+            state["request_id"],
+            turn=lambda: turn(memory.client_id, call),
         )
 
-    return StreamableHTTPSessionManager(
-        server(calling, offering),
-        session_idle_timeout=IDLE_SECONDS,
-        max_request_body_size=BODY_BYTES,
+    async def cancelling(context: Any, given: types.CancelledNotificationParams) -> None:
+        call = key_of(context, given.request_id)
+        if call[1]:
+            cancel(call)
+
+    serving = server(calling, offering)
+    serving.add_notification_handler(
+        "notifications/cancelled", types.CancelledNotificationParams, cancelling
     )
+    return StreamableHTTPSessionManager(serving, stateless=True, max_request_body_size=BODY_BYTES)
 
 
-def _session_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return the session that a request or an answer names."""
-    return next(
-        (value.decode("latin-1") for name, value in headers if name == SESSION_HEADER), None
-    )
-
-
-def _has_session(scope: Scope) -> bool:
-    """Tell whether a request speaks a version of the protocol that has sessions."""
-    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-
-    versions = (value for name, value in scope["headers"] if name == b"mcp-protocol-version")
-    version = next(versions, None)
-    return version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
-
-
-async def _receive_nothing() -> ReceiveMessage:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
-async def _send_nowhere(message: Message) -> None:
-    """Leave an answer to nobody."""
-
-
-def _offer(scope: Scope) -> Any:
+def _offer(scope: HTTPScope) -> Any:
     """Return what the URL asks for, as far as the key may have it. Raises `InvalidInput`."""
     from graphmem_api.mcp.server import offered
 
@@ -279,11 +268,3 @@ def _offer(scope: Scope) -> Any:
         structured=wish.structured == "true",
         role=scope["state"]["client"].role,
     )
-
-
-def _owner(client_id: str) -> Any:
-    """Return a client as the SDK knows users: a session answers only to the client that began it."""
-    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-    from mcp.server.auth.provider import AccessToken
-
-    return AuthenticatedUser(AccessToken(token="", client_id=client_id, scopes=[]))

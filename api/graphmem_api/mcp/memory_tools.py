@@ -618,7 +618,8 @@ what_do_you_know, or from the answer of remember_fact. Not for deleting: that is
         operation="list_memories",
         title="List what is known",
         description="""\
-List what is stored, newest first, with ids: by default the facts that hold now; with `kinds` messages, \
+List what is stored, newest first, with ids: by default the facts that no later one replaces, each with the \
+day from which it holds; with `kinds` messages, \
 episodes, summaries, references, spans too; filtered by category, scope, conversation, session and time.
 
 Use it for "what do you know about me?", "list my preferences", "what did you store today?", and to find \
