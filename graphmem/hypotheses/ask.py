@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from sys import getsizeof
 
 from msgspec import Struct
@@ -57,8 +58,8 @@ LOAD_SECONDS = 0.15
 HOP_RESULTS = 50
 """The maximum number of memories that hops add."""
 
-PREPARE_SECONDS = 15.0
-"""The time limit for preparing the first turn."""
+PREPARE_SECONDS = 60.0
+"""The time limit for preparing turns: a busy machine may need 15 s for one plan, and loses a cut off one."""
 
 HIT_BYTES = 400
 """The memory that a hit takes: its id, the id of the hit that led to it, its place and its score."""
@@ -121,7 +122,7 @@ def _size(findings: TurnFindings) -> int:
 
 
 async def prepare_turns(context: Context) -> None:
-    """Run the queries of a turn once, for no client, before the first turn. Never raises.
+    """Run the queries of a turn once, for no client, before the first turn or after a late one. Never raises.
 
     A database that has just started needs longer to plan these queries than a turn may take.
     """
@@ -173,6 +174,9 @@ async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
         findings, cached = await _find_once(asked, said, validity, context)
     degraded = list(findings.degraded)
     memories = await _load(findings.hits, asked, degraded, began, context)
+    if "deadline" in degraded:
+        # What cut this turn off may be a plan that it threw away: without help the next ones are cut off too.
+        context.afterwards.do_once("preparation of turns", partial(prepare_turns, context))
     answer = Turn(
         memories=memories,
         hypotheses=findings.hypotheses,

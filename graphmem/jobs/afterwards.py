@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 from graphmem.observing.logs import traced
@@ -34,6 +34,11 @@ class Afterwards:
     def do(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Begin a piece of work; its failure is logged and counted under the name `what`."""
         self._begin(what, work)
+
+    def do_once(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Begin a piece of work as `do` does, unless one of this name is under way."""
+        if all(task.get_name() != what for task in self._under_way):
+            self._begin(what, work())
 
     async def do_soon(
         self, what: str, work: Coroutine[Any, Any, None], *, patience_seconds: float

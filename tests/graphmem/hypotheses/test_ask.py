@@ -16,6 +16,7 @@ from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.hypotheses.ask import new_turns, prepare_turns
 from graphmem.llm import LanguageModel
+from graphmem.retrieval.expansion import expand
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 WINDOW = ["user: How do I indent?", "assistant: As you like.", "user: Which one do I like, again?"]
@@ -498,6 +499,29 @@ async def test_a_failing_embedder_or_database_gives_a_partial_answer(
         # S4.5 S4.20
         assert turn.degraded == ["deadline"]
         assert turn.injection
+
+
+async def test_a_turn_whose_queries_were_not_planned_in_time_has_them_planned_for_the_next_one(
+    asking: Graphmem, facts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    planned = asyncio.Event()
+
+    async def plans(*args: Any, client_id: str, **named: Any):
+        if client_id == "":
+            planned.set()
+        elif not planned.is_set():
+            await asyncio.sleep(60)
+        return await expand(*args, client_id=client_id, **named)
+
+    monkeypatch.setattr("graphmem.hypotheses.ask.expand", plans)
+    monkeypatch.setattr("graphmem.hypotheses.ask.PREPARE_SECONDS", 300.0)
+    with monkeypatch.context() as patch:
+        patch.setattr("graphmem.hypotheses.ask.SECONDS", 8.0)
+        patch.setattr("graphmem.hypotheses.ask.LOAD_SECONDS", 4.0)
+        assert (await asking.hyde_retrieve("turn-1", window=WINDOW)).degraded == ["deadline"]
+    await asking.runtime.afterwards.settle()
+    turn = await asking.hyde_retrieve("turn-2", window=WINDOW, top_k=2)
+    assert (turn.degraded, [one.hop for one in turn.memories]) == ([], [0, 0, 1])
 
 
 async def test_a_linked_fact_that_was_deleted_is_passed_over(

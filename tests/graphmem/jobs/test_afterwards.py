@@ -44,6 +44,22 @@ async def test_a_caller_may_wait_for_it_a_moment() -> None:
     assert done == ["quick", "slow"], "the end waits for it"
 
 
+async def test_what_is_done_once_does_not_begin_again_while_it_is_under_way() -> None:
+    afterwards, begun = Afterwards(), []
+
+    async def work() -> None:
+        begun.append(1)
+        await asyncio.sleep(0)
+
+    afterwards.do_once("rare", work)
+    afterwards.do_once("rare", work)
+    await afterwards.settle()
+    assert len(begun) == 1
+    afterwards.do_once("rare", work)
+    await afterwards.settle()
+    assert len(begun) == 2
+
+
 async def test_a_failure_is_counted_and_logged_without_its_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
