@@ -144,9 +144,10 @@ async def pack(
 
 
 def repeated_shares(found: Iterable[Candidate]) -> dict[str, float]:
-    """Return for the first episodes and summaries the share, 0–1, of their text that messages found say too.
+    """Return for the first episodes and summaries the share, 0–1, of their text that others found say too.
 
-    Without a language model both are made of sentences of the messages. Speakers do not count.
+    These are messages, and the episodes and summaries before it: without a language model both are made of
+    sentences of the messages, often of the same ones. Speakers do not count.
     """
     found = list(found)
     made = [one for one in found if one.kind in ("episode", "summary")][:MOST_COMPARED]
@@ -159,6 +160,7 @@ def repeated_shares(found: Iterable[Candidate]) -> dict[str, float]:
         total = sum(map(len, parts))
         again = sum(len(part) for part in parts if part in said)
         shares[one.id] = again / total if total else 0.0
+        said = f"{said}\n{one.text}"
     return shares
 
 
@@ -341,8 +343,8 @@ class Packing:
         """Return the worth of a candidate, which pays for its prefix and a heading of its own.
 
         Of a text beyond `WHOLE_TOKENS` the excerpt costs less, but also shows less: it counts as a text of
-        `LARGE_SHARE` of the budget. The part of an episode or a summary that messages say themselves is worth
-        nothing.
+        `LARGE_SHARE` of the budget. The part of an episode or a summary that messages, or one before it, say
+        themselves is worth nothing.
         """
         shown, tokens = self._text_tokens(one.candidate), one.candidate.token_count
         if tokens > WHOLE_TOKENS:

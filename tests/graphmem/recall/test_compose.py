@@ -214,6 +214,23 @@ def test_an_episode_is_worth_the_part_that_no_message_says() -> None:
     assert repeated_shares(said) == {}
 
 
+def test_of_an_episode_and_the_summary_of_its_session_one_is_worth_its_text() -> None:
+    texts = {
+        "s": "Nora: The boiler hums. It was mended in May!",
+        "e": "Nora: It was mended in May! The boiler hums.",
+        "f": "Tom: The boiler hums. He lives near it.",
+    }
+    made = [
+        replace(ranked(id, 5).candidate, kind="summary" if id == "s" else "episode", text=text)
+        for id, text in texts.items()
+    ]
+
+    shares = repeated_shares(made)
+    assert shares["s"] == 0.0
+    assert shares["e"] == 1.0
+    assert 0.0 < shares["f"] < 1.0
+
+
 async def test_an_episode_that_repeats_messages_does_not_take_their_room() -> None:
     message, episode = ranked("a", 5), ranked("b", 5, score=1.5)
     text = "The boiler hums"
