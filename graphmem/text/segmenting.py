@@ -183,6 +183,11 @@ _END = re.compile(
     rf"|[。！？｡।॥۔؟።፧։။៕។]+{_CLOSING}"
 )
 _NEXT = re.compile(r"\s+[\"'“‘«‹(\[「『（【¿¡]*(?P<first>\S)")
+_DAY = re.compile(r"(?:\d{1,2}\.?[-–+])?\d{1,2}")
+_MONTH_NEXT = re.compile(
+    r"\s+(?:Januar|Jänner|Februar|Feber|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Jan|Feb|Mär|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)\b"
+)
 _LINE_BEGIN = re.compile(r"(?:\A|\n)[^\S\n]*\Z")
 _WORD = re.compile(r"[^\s\"'“‘«‹(\[/]*\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
@@ -229,6 +234,9 @@ def _is_part_of_word(text: str, point: int, end: int) -> bool:
     if known in _ABBREVIATIONS:
         return True
     if (first.isdigit() and known in _BEFORE_NUMBERS) or (first.islower() and known in _OFTEN_LAST):
+        return True
+    if _DAY.fullmatch(word) and _MONTH_NEXT.match(text, end):
+        # A day as in German: am 14. Januar.
         return True
     if _INITIALS.fullmatch(word):
         return word[0].isupper() and word != "I"

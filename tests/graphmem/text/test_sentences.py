@@ -20,6 +20,7 @@ def parts(text: str) -> list[str]:
         "See Fig. 3, p. 12 and e.g. Bob et al. (2020) on it.",
         "J. R. Smith of the U.S. Army met Ms. Jones on Jan. 5 at 5 p.m. by the gate.",
         "Er kam z.B. mit Hr. Maier, ca. 3 km, usw. und ging.",
+        "Oma kommt am 23. Dezember, war vom 3.-5. Januar da und feiert am 19. Juni.",
         "Он жил в г. Москве на ул. Мира и т.д. до конца.",
         "Look at example.org and README.md before you go!",
         "Ask Acme Inc. about it, Nr. 7 etc. included?",
@@ -34,6 +35,7 @@ def test_a_full_stop_inside_a_sentence_ends_none(text: str) -> None:  # S1.54
     ("text", "expected"),
     [
         ("It is v1.2.3. He left.", ["It is v1.2.3.", "He left."]),
+        ("Er kommt am 10. Der Termin steht.", ["Er kommt am 10.", "Der Termin steht."]),
         ("So do I. Then go.", ["So do I.", "Then go."]),
         ("it was late. we left. ok", ["it was late.", "we left.", "ok"]),
         ("Cups, forks etc. They came.", ["Cups, forks etc.", "They came."]),
