@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphmem.embedding import Vector, cosine
+from graphmem.text.languages import function_words, language
+from graphmem.text.named_times import NAMES_OF_TIMES
 from graphmem.text.segmenting import sentence_ends
 from graphmem.text.words import QUESTION_WORDS, stem
 
@@ -166,6 +168,7 @@ def title(counts: Counter[str], vectors: Sequence[Vector], centre: Vector) -> st
     worth = {
         phrase: cosine(vector, centre) + 0.05 * math.log(counts[phrase]) + NAMED * _names(phrase)
         for phrase, vector in places.items()
+        if not NAMES_OF_TIMES.issuperset(phrase.lower().split())
     }
     chosen: list[str] = []
     for phrase in sorted(worth, key=lambda phrase: -worth[phrase]):
@@ -210,7 +213,8 @@ def _told(places: Sequence[int], shown: Sequence[str], speakers: Sequence[str] |
 
 def _weight(sentence: str) -> float:
     """Return the weight of a sentence's likeness: common words say little."""
-    telling = sum(map(_tells, _WORD.findall(sentence)))
+    silent = function_words(language(sentence))
+    telling = sum(_tells(word, silent) for word in _WORD.findall(sentence))
     asking = 0.85 if sentence.rstrip("\"'”)").endswith("?") else 1.0
     return asking * (0.5 + 0.5 * min(telling, TELLING_WORDS) / TELLING_WORDS)
 
@@ -218,8 +222,9 @@ def _weight(sentence: str) -> float:
 def _phrases(text: str) -> Iterator[list[str]]:
     """Yield every uninterrupted run of one to three telling words."""
     run: list[str] = []
+    silent = function_words(language(text))
     for word in [*_WORD.findall(text), "."]:
-        if _tells(word):
+        if _tells(word, silent):
             run.append(word)
             continue
         for begin in range(len(run)):
@@ -228,10 +233,14 @@ def _phrases(text: str) -> Iterator[list[str]]:
         run = []
 
 
-def _tells(word: str) -> bool:
+def _tells(word: str, silent: frozenset[str]) -> bool:
+    """Tell whether a word says what a text is about; `silent` are the commonest words of its language."""
     plain = re.split(r"['’]", word.lower())[0]
     return (
-        len(plain) > 2 and not plain[0].isdigit() and _UNTELLING.isdisjoint({word.lower(), plain})
+        len(plain) > 2
+        and not plain[0].isdigit()
+        and _UNTELLING.isdisjoint({word.lower(), plain})
+        and plain not in silent
     )
 
 

@@ -509,6 +509,8 @@ _NUMBER_WORDS: Mapping[str, str] = {
 _WEEKDAYS: Mapping[str, int] = {
     day: place for days in _WORDS["weekdays"].values() for place, day in enumerate(days.split())
 }
+NAMES_OF_TIMES = frozenset({*_WEEKDAYS, *_MONTHS, *_MONTHS_ABROAD} - _WORDS_HERE)
+"""The names of weekdays and months, in lower case."""
 _ANY_UNIT = "|".join(_UNITS.values())
 _PARTS = tuple(
     (re.compile(words, re.IGNORECASE), _part(*bounds.split()))

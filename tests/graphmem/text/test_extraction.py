@@ -114,6 +114,24 @@ def test_between_phrases_of_one_meaning_the_one_said_more_often_is_the_title() -
     )
 
 
+def test_the_commonest_words_of_a_language_are_in_no_phrase() -> None:
+    german = phrases(
+        ["Wir schicken Ihnen eine neue Kanne.", "Aber er hat mir die Arbeitsplatte zerkratzt."]
+    )
+    assert set(german) == {
+        "schicken", "neue", "Kanne", "neue Kanne",
+        "Arbeitsplatte", "zerkratzt", "Arbeitsplatte zerkratzt",
+    }  # fmt: skip
+    assert set(phrases(["¿Cuándo llegó el tren con retraso?"])) == {"llegó", "tren", "retraso"}
+
+
+def test_a_title_is_no_weekday_and_no_month() -> None:
+    near, far = [1.0, 0.0], [0.8, 0.6]
+    counts = Counter({"Friday": 3, "Juli": 2, "Saturday Friday": 1, "copper pipe": 1})
+    assert title(counts, [near, near, near, far], near) == "Copper pipe"
+    assert title(Counter({"Black Friday": 1}), [near], near) == "Black Friday"
+
+
 def test_a_longer_phrase_comes_first_among_those_said_as_often() -> None:
     [first, *_] = phrases(["The token server restarts.", "Rain."])
     assert first == "token server restarts"
