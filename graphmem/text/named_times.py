@@ -150,6 +150,12 @@ _LEADS_THERE = frozenset(
     "im em au seit bis depuis desde hasta dal da nach anfang mitte ende в".split()  # noqa: SIM905
 )
 _LEADS_ABROAD = _LEADS_THERE | {"in", "en", "a", "i"}
+_LEADS_BEFORE_SMALL = frozenset(
+    "de di av fin début courant fine inizio metà begin eind конце начале середине до с".split()  # noqa: SIM905
+)
+"""Those after which a month of another language is one if it is written small: `de julio`, not `de Julio`."""
+_LEADS_OF_SMALL = _LEADS | _LEADS_THERE | {"av", "begin", "eind"}
+"""Those of a month that is spelt as in English, if it is written small: `im august`."""
 
 
 class NamedTime(Struct, frozen=True):
@@ -528,7 +534,11 @@ _IN_PARTS = re.compile(
 
 _FORMS: Sequence[tuple[str, str]] = (
     *(("told", words) for words in _WORDS["told"].values()),
-    *((kind, form) for kind in ("ago", "since", "weekday") for form in _WORDS[kind]["forms"]),
+    *(
+        (kind, form)
+        for kind in ("ago", "other", "since", "weekday")
+        for form in _WORDS[kind]["forms"]
+    ),
     ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) | i[nm] (?:{_NAME})\b)"),
     (
         "past",
@@ -607,6 +617,8 @@ def _told(match: re.Match[str], today: date) -> Period:
     if kind == "told":
         unit, _, many = _TOLD[place].partition(" ")
         return _ago(many, unit, today) if many == "few" else _calendar(int(many), unit, today)
+    if weekday and (number or kind == "other"):
+        return _weekday_ago(_number(number or "two"), _WEEKDAYS[weekday.lower()], today)
     if number:
         ago = _ago(_number(number), unit, today)
         return ago if kind == "ago" else Period(ago.first, today)
@@ -662,6 +674,12 @@ def _weekday(weekday: int, today: date, *, current: bool) -> Period:
     return _days(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1))
 
 
+def _weekday_ago(many: str, weekday: int, today: date) -> Period:
+    """Return the weekday that was so many times before today. Raises `ValueError` for no number."""
+    last = _weekday(weekday, today, current=False).first
+    return _days(last - timedelta(weeks=int(many) - 1))
+
+
 def _days(first: date, number: int = 1) -> Period:
     return Period(first, first + timedelta(days=number - 1))
 
@@ -682,13 +700,14 @@ def _is_month(match: re.Match[str]) -> bool:
             return False
     if day or match["year"]:
         return True
+    small = match["month"][0].islower()
     if word in _MONTHS_ABROAD:
-        return lead in _LEADS_ABROAD
+        return lead in _LEADS_ABROAD or (small and lead in _LEADS_BEFORE_SMALL)
     if word not in _MONTHS:
         return False
-    if match["month"][0].isupper():
-        return word not in _MODAL or lead in _LEADS
-    return lead in (_LEADS_IN_LOWER_CASE if word in _MODAL else _LEADS)
+    if word in _MODAL:
+        return lead in (_LEADS_IN_LOWER_CASE if small else _LEADS)
+    return not small or lead in _LEADS_OF_SMALL
 
 
 def _is_possible(time: NamedTime) -> bool:

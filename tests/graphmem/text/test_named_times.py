@@ -266,6 +266,29 @@ def test_amounts_are_no_years(question: str) -> None:
     assert named_times(question, WEDNESDAY) == []
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "was war im juli",
+        "ende juli",
+        "¿Qué pasó a finales de julio?",
+        "el mes de julio",
+        "la facture de juillet",
+        "fin juillet",
+        "a fine luglio",
+        "eind juli",
+        "в конце июля",
+    ],
+)
+def test_a_month_is_read_behind_the_words_that_say_which_part_of_it(question: str) -> None:
+    assert named_times(question) == [NamedTime(7)]
+
+
+def test_months_of_german_written_small_are_read_too() -> None:
+    assert named_times("was war im august") == named_times("anfang august") == [NamedTime(8)]
+    assert named_times("la habitación de Julio") == []
+
+
 def test_a_year_ago_today_is_a_time_of_last_year() -> None:
     assert named_times("What did I do a year ago today?", date(2026, 11, 24)) == [_years(2025)]
 
@@ -370,6 +393,16 @@ def test_sides_are_read_in_other_languages(question: str) -> None:
         ("before yesterday", "0001-01-01", "2026-03-09"),
         ("until last week", "0001-01-01", "2026-03-08"),
         ("after yesterday", "2026-03-11", "9999-12-31"),
+        ("What did we say two Fridays ago?", "2026-02-27", "2026-02-27"),
+        ("two Wednesdays ago", "2026-02-25", "2026-02-25"),
+        ("on the Monday before last", "2026-03-02", "2026-03-02"),
+        ("vor zwei Freitagen", "2026-02-27", "2026-02-27"),
+        ("am vorletzten Dienstag", "2026-03-03", "2026-03-03"),
+        ("hace dos sábados", "2026-02-28", "2026-02-28"),
+        ("the night before last", "2026-03-09", "2026-03-09"),
+        ("letzte Nacht", "2026-03-10", "2026-03-10"),
+        ("¿Quién llamó esta mañana?", "2026-03-11", "2026-03-11"),
+        ("three weeks before the Friday before last week", "2026-03-02", "2026-03-08"),
     ],
 )
 def test_a_relative_time_is_told_from_the_day_of_the_question(
@@ -399,6 +432,7 @@ def test_a_relative_time_is_told_from_the_day_of_the_question(
         "2020年前我住在哪里",
         "ago",
         "vor Tagen",
+        "some Fridays ago",
     ],
 )
 def test_what_tells_no_day_is_no_relative_time(question: str) -> None:
