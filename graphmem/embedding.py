@@ -5,6 +5,7 @@ import copy
 import difflib
 import itertools
 import math
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,9 @@ from graphmem.model.progress import Progress
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.observing.metrics import EMBEDDING_SECONDS
 from graphmem.observing.spans import span
+
+# From 1.29 on onnxruntime writes down and sends how it is used, unless this is set before it begins.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 Result = TypeVar("Result")
 Vector = list[float]

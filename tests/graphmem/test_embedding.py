@@ -2,6 +2,9 @@
 
 import asyncio
 import math
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -393,6 +396,23 @@ def test_a_folder_can_be_named(runtime: Runtime) -> None:
     assert model.dimensions == 384
     [mine], [bundled] = (each.embed(["boat"]) for each in (model, runtime.embedder.model))
     assert cosine(mine, bundled) == pytest.approx(1.0)
+
+
+def test_a_model_says_nothing_of_its_use(runtime: Runtime, tmp_path: Path) -> None:
+    """The runtime of models would write an id of the machine into the home folder, and send it."""
+    folder = bundled_model(runtime.settings.cache_dir, silent)
+    program = f"""
+from graphmem import config
+from graphmem.embedding import load_model
+from graphmem.model.progress import silent
+
+load_model(config.load({{}}, embedding_model={str(folder)!r}), silent).embed(["boat"])
+"""
+    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    # What is set in CI would silence it too.
+    alone = inherited | {"HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=alone, check=True, timeout=300)
+    assert list(tmp_path.rglob("*")) == []
 
 
 async def test_what_is_embedded_anew_waits_for_questions_and_for_what_is_written():
