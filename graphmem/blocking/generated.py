@@ -802,7 +802,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         They come in the order in which they were added, with `order="newest"` in the reverse one.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
-        exclusive. Raises `ConversationNotFound`.
+        exclusive and later. Raises `ConversationNotFound`.
         """
         return self._wait(
             self._source.messages,
@@ -1030,7 +1030,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             source_id: the caller's name of the source of references, summaries and spans.
             category, scope: only facts have them.
             tags, as_of, known_as_of, include_superseded: see `recall`.
-            since, until: a period of the times when they happened, `until` exclusive.
+            since, until: a period of the times when they happened, `until` exclusive and later.
             limit, cursor: the entries on a page, 1–200, and the cursor of the page before.
             client_id: list the memories of another client that may be read.
         """
@@ -1493,7 +1493,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             kinds, tags: search these kinds only, and memories that have all of these tags.
             limit: the maximum number of memories, 1–200, by rank; None prefers the shorter of like scores.
             max_tokens: the budget of the context, 1–200,000 tokens.
-            since, until: the beginning of a period, inclusive, and its end, exclusive.
+            since, until: the beginning of a period, inclusive, and its end, exclusive and later.
             as_of, known_as_of: answer with what was valid on this day, and recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
             time_zone: such as `Europe/Berlin`, for shown times and `yesterday`; None for UTC.

@@ -11,6 +11,7 @@ from graphmem.cli.options import RUNNING, Command, client_option, settings_optio
 from graphmem.cli.showing import cost, explained, harmless, left_out, say_json, show_quoted
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
+from graphmem.model.times import period, zone_of
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import KINDS, Ranking
 from graphmem.recall.types import Question, Recalled
@@ -181,7 +182,10 @@ def show_answer(answer: Answer, most: int | None = None) -> None:
 def _question(given: dict[str, Any]) -> Question:
     """Return the question. Raises `InvalidInput` that names the option, before anything is started."""
     try:
-        return validated(given, Question)
+        asked = validated(given, Question)
+        period(asked.since, asked.until)
+        zone_of(asked.time_zone)
+        return asked
     except InvalidInput as problem:
         sentence = str(problem).removeprefix(f"{problem.field}: ")
         raise InvalidInput(OPTIONS.get(problem.field, problem.field), sentence) from problem

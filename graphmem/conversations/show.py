@@ -21,7 +21,7 @@ from graphmem.graph.query import Query
 from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
 from graphmem.model.annotations import decoded
 from graphmem.model.pages import PAGE_CHARACTERS, Listing, foreign, listing, page
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import period
 from graphmem.retrieval.filters import passing
 
 LAST_PLACE = 2**62
@@ -122,8 +122,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
     """
     listed = listing(asked, conversation_id)
     place = _place(listed, asked)
-    since = utc(asked.since, "since") if asked.since else BEGINNING
-    until = utc(asked.until, "until") if asked.until else END
+    since, until = period(asked.since, asked.until)
     client_id, graph = context.client_id, context.graph
     counted = await graph.rows(
         COUNT_MESSAGES,

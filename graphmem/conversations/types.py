@@ -215,7 +215,10 @@ class MessagesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         | None
     ) = None
     since: Annotated[Time, Meta(description="only messages of this time or later")] | None = None
-    until: Annotated[Time, Meta(description="only messages before this time")] | None = None
+    until: (
+        Annotated[Time, Meta(description="only messages before this time, which is after `since`")]
+        | None
+    ) = None
     tags: WantedTags | None = None
     order: Annotated[
         Literal["newest", "oldest"],

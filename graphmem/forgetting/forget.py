@@ -35,7 +35,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.lists import own_session_id
 from graphmem.memories.memory import delete_in_batches, erase_reads, refuse_on_hold
 from graphmem.memories.write import WrittenMemory
-from graphmem.model.times import BEGINNING, END, present, utc
+from graphmem.model.times import period, present
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, VECTORS
 from graphmem.retrieval.filters import passing
@@ -293,11 +293,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
             "names nothing to forget; send memory_ids, conversation_id, session_id, tags, since, until or "
             "name; everything of a client is forgotten by DELETE /clients/{id}",
         )
-    since = utc(asked.since, "since") if asked.since else BEGINNING
-    until = utc(asked.until, "until") if asked.until else END
-    if until <= since:
-        # Otherwise it would read as a success that nothing is forgotten.
-        raise InvalidInput("until", "expected a time after `since`: there is none between them")
+    since, until = period(asked.since, asked.until)
     name = "" if asked.name is None else checked_text(asked.name, "name", most_bytes=1_024).strip()
     searched = Searched.of(name, as_word=True) if name else Searched()
     names: list[str] = []

@@ -55,7 +55,9 @@ class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ) = None
     tags: WantedTags | None = None
     since: Annotated[Time, Meta(description="those of this time or later")] | None = None
-    until: Annotated[Time, Meta(description="those before this time")] | None = None
+    until: (
+        Annotated[Time, Meta(description="those before this time, which is after `since`")] | None
+    ) = None
     name: (
         Annotated[
             str,

@@ -24,12 +24,11 @@ from graphmem.model.pages import (
 )
 from graphmem.model.times import (
     AS_OF,
-    BEGINNING,
     END,
     INCLUDE_SUPERSEDED,
     KNOWN_AS_OF,
     Time,
-    utc,
+    period,
 )
 from graphmem.model.vocabulary import KINDS, Owner, SourceType, WantedKinds
 from graphmem.retrieval.filters import passing, validity_asked
@@ -72,7 +71,10 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scope: Annotated[Name, Meta(description="only facts of this scope")] | None = None
     tags: WantedTags | None = None
     since: Annotated[Time, Meta(description="only memories of this time or later")] | None = None
-    until: Annotated[Time, Meta(description="only memories before this time")] | None = None
+    until: (
+        Annotated[Time, Meta(description="only memories before this time, which is after `since`")]
+        | None
+    ) = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
@@ -164,6 +166,7 @@ async def own_session_id(
 
 def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
     """Return the parameters of the fragments `listing` and `list_conditions`."""
+    since, until = period(asked.since, asked.until)
     validity = validity_asked(asked.as_of, asked.known_as_of, asked.include_superseded)
     single = {
         "conversation_ids": asked.conversation_id,
@@ -177,8 +180,8 @@ def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
         "kinds": sorted(set(asked.kinds or KINDS), key=KINDS.index),
         "actives": validity.actives,
         "tags": passing(asked.tags),
-        "since": utc(asked.since, "since") if asked.since else BEGINNING,
-        "until": utc(asked.until, "until") if asked.until else END,
+        "since": since,
+        "until": until,
         **{name: passing(value and [value]) for name, value in single.items()},
         **validity.of_versions,
     }

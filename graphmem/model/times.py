@@ -35,6 +35,8 @@ TimeZone = Annotated[
 MILLISECONDS = 1e11
 """A number of this size is no time in seconds: that would be the year 5138, in milliseconds it is 1973."""
 
+SINCE = "of this time or later; RFC 3339, with a zone"
+UNTIL = "before this time, which is after `since`; RFC 3339, with a zone"
 AS_OF = "the valid time: memories that were true then; RFC 3339, with a zone"
 KNOWN_AS_OF = "the transaction time: memories as known then; RFC 3339, with a zone"
 INCLUDE_SUPERSEDED = "whether to find superseded and ended memories too"
@@ -75,6 +77,22 @@ def utc(moment: datetime, field: str) -> datetime:
             field, f"a time lies between {_shown(BEGINNING)} and {_shown(END)}, both excluded"
         )
     return moment
+
+
+def period(
+    since: datetime | None, until: datetime | None, place: str = ""
+) -> tuple[datetime, datetime]:
+    """Return a period in UTC, `since` inclusive and `until` exclusive; None is no bound.
+
+    Raises `InvalidInput` if no time is in it: an empty answer would read as if nothing were stored.
+    """
+    begin = utc(since, f"{place}since") if since else BEGINNING
+    end = utc(until, f"{place}until") if until else END
+    if end <= begin:
+        raise InvalidInput(
+            f"{place}until", "expected a time after `since`: `until` itself is not in the period"
+        )
+    return begin, end
 
 
 def zone_of(name: str | None) -> tzinfo:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from graphmem.errors import InvalidInput, PatternDamaged
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import BEGINNING, END, period, utc
 from graphmem.model.validation import checked_text
 from graphmem.sessions.whole_sessions import TAKES
 
@@ -290,6 +290,8 @@ def values(pattern: Pattern, given: Mapping[str, Any], *, now: datetime) -> Valu
             found[name] = _value(one, given[name])
         elif one.required:
             raise InvalidInput(f"parameters.{name}", f"is missing; {legend(one)}")
+    if {"since", "until"} <= given.keys():
+        period(found["since"], found["until"], "parameters.")
     return found
 
 

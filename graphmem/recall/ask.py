@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from graphmem.accesses import RELEVANT, Seen, SeenMemory
 from graphmem.context import Context, a_few_at_once
-from graphmem.model.times import BEGINNING, END, utc, zone_of
+from graphmem.model.times import END, period, zone_of
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import (
     KINDS,
@@ -502,13 +502,14 @@ def _candidates(question: Question) -> int:
 
 def _filters(question: Question) -> Filters:
     kinds, conversation = set(question.kinds or KINDS), question.conversation_id
+    since, until = period(question.since, question.until)
     then = validity_asked(question.as_of, question.known_as_of, question.include_superseded)
     return Filters(
         kind=frozenset(kinds) if kinds != set(KINDS) else None,
         conversation_id=frozenset({conversation}) if conversation is not None else None,
         tags=frozenset(question.tags or ()),
-        since=utc(question.since, "since") if question.since else BEGINNING,
-        until=utc(question.until, "until") if question.until else END,
+        since=since,
+        until=until,
         **asdict(then),
     )
 

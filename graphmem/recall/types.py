@@ -6,7 +6,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
-from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time, TimeZone
+from graphmem.model.times import (
+    AS_OF,
+    INCLUDE_SUPERSEDED,
+    KNOWN_AS_OF,
+    SINCE,
+    UNTIL,
+    Time,
+    TimeZone,
+)
 from graphmem.model.vocabulary import (
     QUERY_CHARACTERS,
     Kind,
@@ -46,8 +54,8 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tags: WantedTags | None = None
     limit: Annotated[int, Meta(ge=1, le=200, description=LIMIT)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
-    since: Time | None = None
-    until: Time | None = None
+    since: Annotated[Time, Meta(description=SINCE)] | None = None
+    until: Annotated[Time, Meta(description=UNTIL)] | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False

@@ -15,7 +15,7 @@ from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, card_of, load_stored_cards
 from graphmem.memories.lists import own_session_id
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import period
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Lack, Leg, bare_id, owner_of
 from graphmem.recall.ask import expand_in_each
@@ -248,8 +248,7 @@ def _sources(query: SearchQuery, only: Kind | None) -> Sources:
         query.source_types,
         query.source_ids,
         query.conversation_id,
-        utc(query.since, "since") if query.since else BEGINNING,
-        utc(query.until, "until") if query.until else END,
+        *period(query.since, query.until),
         only,
         validity_asked(query.as_of, query.known_as_of, query.include_superseded),
         query.tags,

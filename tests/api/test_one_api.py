@@ -226,6 +226,16 @@ REFUSED: dict[str, Callable[[Any, dict[str, str]], Any]] = {
     "run": lambda memory, ids: memory.runs().show("unknown"),
 }
 
+PERIODS: dict[str, Callable[..., Any]] = {
+    "recall": lambda memory, **period: memory.recall("x", **period),
+    "explain": lambda memory, **period: memory.explain("x", "unknown", **period),
+    "search": lambda memory, **period: memory.search("*", **period),
+    "memories": lambda memory, **period: memory.memories(**period),
+    "messages": lambda memory, **period: memory.messages(TALK, **period),
+    "forget": lambda memory, **period: memory.forget(**period),
+    "pattern": lambda memory, **period: memory.pattern("timeline", {"name": "Ada", **period}),
+}
+
 NO_LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "categories": lambda memory, given: memory.set_categories(given),
     "messages": lambda memory, given: memory.remember(TALK, given),
@@ -264,6 +274,15 @@ async def test_what_is_no_list_is_refused_by_name_in_every_form(
         )
         assert refused.value.field == field
     assert (await memory.categories()).categories == list(CATEGORIES)
+
+
+@pytest.mark.parametrize("until", ["2026-02-01T00:00:00Z", "2026-03-01T01:00:00+01:00"])
+async def test_a_period_without_a_time_is_refused_in_every_form(until: str, same: Any) -> None:
+    for name, ask in PERIODS.items():
+        field = "parameters.until" if name == "pattern" else "until"
+        with pytest.raises(graphmem.InvalidInput, match="expected a time after `since`") as refused:
+            await ask(same, since="2026-03-01T00:00:00Z", until=until)
+        assert refused.value.field == field, name
 
 
 async def test_a_tuple_and_a_generator_are_lists_in_every_form(same: Any) -> None:

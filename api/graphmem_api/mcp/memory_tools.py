@@ -82,7 +82,7 @@ AsOf = Annotated[Time, Meta(description=AS_OF)]
 KnownAsOf = Annotated[Time, Meta(description=KNOWN_AS_OF)]
 Where = Annotated[str, Meta(max_length=128, description="only this conversation")]
 Since = Annotated[Time, Meta(description="only memories of this time or later")]
-Until = Annotated[Time, Meta(description="only memories before this time")]
+Until = Annotated[Time, Meta(description="only memories before this time, which is after since")]
 
 
 class SaidMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

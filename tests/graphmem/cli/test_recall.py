@@ -103,6 +103,11 @@ def test_nothing_found_is_an_answer(invoke, client_id):
         (("--budget", "0"), "--budget: expected a whole number >= 1"),
         (("--limit", "201"), "--limit: expected a whole number <= 200"),
         (("--since", "tomorrow"), "--since: is not a time as RFC 3339"),
+        (
+            ("--since", "2026-03-02", "--until", "2026-03-02"),
+            "--until: expected a time after `since`",
+        ),
+        (("--time-zone", "Atlantis"), "--time-zone: there is no time zone 'Atlantis'"),
         (("--as-of", "tomorrow"), "--as-of: is not a time as RFC 3339"),
         (("--known-as-of", "tomorrow"), "--known-as-of: is not a time as RFC 3339"),
         (("--client", "a b"), "Invalid value for '--client'"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput
-from graphmem.model.times import BEGINNING, END, after, happened, moment, utc, zone_of
+from graphmem.model.times import BEGINNING, END, after, happened, moment, period, utc, zone_of
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 FAR_EAST = timezone(timedelta(hours=23, minutes=59))
@@ -83,6 +83,19 @@ def test_what_follows_is_a_microsecond_later_if_the_clock_was_set_back() -> None
     earlier = datetime(2026, 3, 1, 9, tzinfo=UTC)
     assert after(earlier, earlier - timedelta(hours=1)) == earlier + timedelta(microseconds=1)
     assert after(earlier, earlier + timedelta(hours=1)) == earlier + timedelta(hours=1)
+
+
+def test_a_period_is_open_where_a_time_is_none() -> None:
+    assert period(None, None) == (BEGINNING, END)
+    assert period(NOW.astimezone(FAR_EAST), None) == (NOW, END)
+    assert period(None, NOW) == (BEGINNING, NOW)
+    assert period(NOW, NOW + datetime.resolution) == (NOW, NOW + datetime.resolution)
+
+
+def test_a_period_without_a_time_is_refused() -> None:
+    for until in (NOW, NOW.astimezone(FAR_WEST), NOW - timedelta(days=1)):
+        with pytest.raises(InvalidInput, match=r"^x\.until: expected a time after `since`"):
+            period(NOW, until, "x.")
 
 
 def test_no_zone_is_utc_and_an_unknown_one_is_refused() -> None:
