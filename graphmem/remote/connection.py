@@ -193,6 +193,9 @@ FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 60.0
 """A service that asks for a longer pause is reported at once."""
 
+DOUBLINGS = 8
+"""After as many any pause is the longest; more would be no number at last."""
+
 HTTP_ERRORS: dict[str, type[GraphmemError]] = {
     "bad_request": InvalidInput,
     "forbidden": Unauthorized,
@@ -386,12 +389,13 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
                 if self._is_about_bookmark(failed.error, request):
                     self.latest.forget(self.client_id)
                     continue
-                pause = failed.pause or FIRST_PAUSE * 2**attempt
+                pause = failed.pause or FIRST_PAUSE
                 again = failed.undone or (_may_pass(failed.error) and route.may_be_repeated(fields))
                 if not again or attempt == self.retries or pause > LONGEST_PAUSE:
                     raise failed.error from failed.__cause__
+            # Longer each time: many requests that were refused together come back together.
+            await sleep(min(pause * 2 ** min(attempt, DOUBLINGS), LONGEST_PAUSE))
             attempt += 1
-            await sleep(pause)
 
     @asynccontextmanager
     async def stream(self, route: Route, fields: Fields) -> AsyncIterator[httpx.Response]:

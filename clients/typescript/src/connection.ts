@@ -147,10 +147,11 @@ export function fetching(sending: Sending, repeatable: boolean): Fetch {
       } catch (error) {
         if (!(error instanceof GraphmemError)) throw error;
         if (sending.latest.forget(request, error)) continue;
-        const pause = error.retryAfter || FIRST_PAUSE * 2 ** attempt;
+        const pause = error.retryAfter || FIRST_PAUSE;
         const again = notBegun(error) || (repeatable && mayPass(error));
         if (!again || attempt >= sending.retries || pause > LONGEST_PAUSE) throw error;
-        await sending.sleep(pause, request.signal);
+        // Longer each time: many requests that were refused together come back together.
+        await sending.sleep(Math.min(pause * 2 ** attempt, LONGEST_PAUSE), request.signal);
       }
     }
   };

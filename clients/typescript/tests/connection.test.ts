@@ -81,6 +81,13 @@ test("a busy service is asked again after the pause that it asks for, also to wr
   }
 });
 
+test("a service that stays busy is asked after longer pauses", async () => {
+  const busy = () => problem(429, "too_many_requests", {}, { "Retry-After": "25" });
+  const { client, waited } = stubbed(busy(), busy(), busy(), ok({ ids: ["m"] }, 201));
+  await client.remember("talk", [UNNAMED]);
+  assert.deepEqual(waited, [25, 50, 60]);
+});
+
 test("a pause of more than a minute is reported at once", async () => {
   const { client, waited } = stubbed(problem(503, "overloaded", {}, { "Retry-After": "61" }));
   await assert.rejects(client.recall("pump"), (error: Unavailable) => error.retryAfter === 61);

@@ -176,7 +176,14 @@ async def test_a_long_pause_or_the_last_attempt_is_an_error(
     service = serving(*itertools.repeat(problem(503, "overloaded", **BUSY), 3))
     with pytest.raises(graphmem.Overloaded):
         await service.client(retries=2).categories()
-    assert service.pauses == [3, 3]
+    assert service.pauses == [3, 6]
+
+
+async def test_each_pause_is_twice_as_long_up_to_a_minute(serving: Callable[..., Service]) -> None:
+    """Many requests that are refused together come back together, so that all would fail again."""
+    service = serving(*[problem(429, "too_many_requests", **{"Retry-After": "1"})] * 8, FINE)
+    assert (await service.client(retries=8).categories()).categories == ["general"]
+    assert service.pauses == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
 @pytest.mark.parametrize(
