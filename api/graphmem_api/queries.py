@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from inspect import Parameter, Signature
 from types import UnionType
@@ -21,6 +22,12 @@ ReadItems = Callable[[Iterable[str]], list[str]]
 
 AnyRequest = Request[Any, Any, Any]
 
+_PLUS = re.compile(r"T\S+ \d\d:\d\d$")
+"""The end of a time whose zone has lost its sign."""
+LOST_PLUS = (
+    "`+` is a space in a query string: send the zone as %2B01:00, or the time in UTC, with Z"
+)
+
 
 def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) -> dict[str, Any]:
     """Return the options of a route whose handler gets the query string as the struct `asked`.
@@ -39,7 +46,10 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
         try:
             request.state.asked = msgspec.convert(dict(given) | items, wanted, strict=False)
         except msgspec.ValidationError as problem:
-            raise invalid(problem, wanted) from problem
+            wrong = invalid(problem, wanted)
+            if _PLUS.search(given.get(wrong.field, "")):
+                raise InvalidInput(wrong.field, LOST_PLUS) from problem
+            raise wrong from problem
 
     return {
         "before_request": read,

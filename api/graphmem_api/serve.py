@@ -352,8 +352,9 @@ class Protocol(H11Protocol):
         except NoHttp:
             self._refuse(
                 400,
-                f"this is no HTTP, its headers are longer than {HEADER_BYTES:,} bytes, or it has both "
-                "Content-Length and Transfer-Encoding",
+                "this is no HTTP, its address has a character that is not ASCII (send `ü` as `%C3%BC`), its "
+                f"headers are longer than {HEADER_BYTES:,} bytes, or it has both Content-Length and "
+                "Transfer-Encoding",
                 "headers",
             )
 

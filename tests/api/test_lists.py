@@ -96,6 +96,16 @@ async def test_a_wrong_question_is_told_its_field(
     assert answer.json()["field"] == field
 
 
+async def test_a_zone_whose_sign_is_lost_in_the_query_string_is_told_so(
+    http: httpx.AsyncClient,
+) -> None:
+    url = f"{PREFIX}/memories?since=2026-03-01T00:00:00"
+    refused = await http.get(f"{url}+01:00")
+    assert (refused.status_code, refused.json()["field"]) == (400, "since")
+    assert "send the zone as %2B01:00" in refused.json()["detail"]
+    assert (await http.get(f"{url}%2B01:00")).status_code == 200
+
+
 async def test_operators_see_the_clients_with_their_counts(
     http: httpx.AsyncClient, memory: Graphmem, rival: Graphmem
 ) -> None:

@@ -165,8 +165,9 @@ async def exchange(url: str, *sent: bytes) -> bytes:
         b"no http at all\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "GET /api/v0/entities?name=Jürgen HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
     ],
-    ids=["long header", "long path", "no http", "negative length", "two lengths"],
+    ids=["long header", "long path", "no http", "negative length", "two lengths", "address"],
 )
 async def test_what_is_no_request_gets_a_problem_too(
     request_bytes: bytes, offline_running: Settings
@@ -176,6 +177,7 @@ async def test_what_is_no_request_gets_a_problem_too(
     assert answer.startswith(b"HTTP/1.1 400")
     assert b"application/problem+json" in answer
     assert b'"code":"bad_request"' in answer
+    assert "has a character that is not ASCII (send `ü` as `%C3%BC`)".encode() in answer
 
 
 async def test_a_request_with_a_length_and_parts_is_refused(offline_running: Settings) -> None:
