@@ -52,6 +52,12 @@ class ScriptedGraph(Graph):
         self.side = FIRST
         self.answers = dict(answers)
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.begin_when_back: Callable[[], None] | None = None
+        """What is called after a restart, which a test begins itself."""
+
+    def when_back(self, begin: Callable[[], None]) -> None:
+        """Keep what is called after a restart."""
+        self.begin_when_back = begin
 
     @property
     def names(self) -> list[str]:

@@ -13,6 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import h11
@@ -104,6 +105,8 @@ async def serve(
         async with exporting(), running(settings, progress) as runtime:
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
+            for one in runtime.everywhere:
+                _prepare_after_restarts(one)
             async with _preparing_turns_later(runtime):
                 await _serve(runtime, background, listening, ending, on_ready)
     log.info("the service has ended")
@@ -193,6 +196,16 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
         await runtime.places.at_each(warm)
     if runtime.llm is not None:
         await prepare_turns(runtime.context(client_id=""))
+
+
+def _prepare_after_restarts(runtime: Runtime) -> None:
+    """Have a database that was restarted beneath the service plan its queries again, beside the answers."""
+
+    async def prepare() -> None:
+        await warm(runtime)
+        await prepare_turns(runtime.context_here("", in_background=True))
+
+    runtime.graph.when_back(partial(runtime.afterwards.do_once, "preparation of answers", prepare))
 
 
 def _preparing_turns_later(runtime: Runtime) -> AbstractAsyncContextManager[None]:

@@ -57,8 +57,9 @@ FAULTS = 5
 QUIET_SECONDS = 60.0
 """The time without an error after which the same one is logged again."""
 
-OUTAGE_SECONDS = 1.0
-"""The length of an outage whose end is logged: shorter ones are connections that were replaced."""
+OUTAGE_SECONDS, RESTART_SECONDS = 1.0, 5.0
+"""The length of an outage whose end is logged: shorter ones are connections that were replaced; and of one in
+which the database may have been restarted."""
 
 TRANSIENT = "transient error of the database: %s; trying again"
 
@@ -186,6 +187,8 @@ class DriverInUse(Struct):
     """When each error after which a call is tried again occurred last, in seconds of the monotonic clock."""
     lost_at: float | None = None
     """When connections began to fail, by the same clock; None since a call has succeeded."""
+    on_return: Callable[[], None] | None = None
+    """Called at the end of an outage in which the database may have been restarted."""
 
     def admit(self, writes: bool) -> None:
         """Raise `DiskFull` for a call that writes if nothing may be written."""
@@ -205,6 +208,8 @@ class DriverInUse(Struct):
         self.lost_at = None
         if seconds >= OUTAGE_SECONDS and self.away is None:
             log.info("the database answers again, after %.0f s", seconds)
+        if seconds >= RESTART_SECONDS and self.on_return is not None:
+            self.on_return()
 
     def tell(self, said: str, fault: str, level: int = logging.WARNING) -> None:
         """Log an error after which a call is tried again, unless it goes on."""
@@ -276,6 +281,10 @@ class Graph:
     def settle_before_reads(self, settle: Callable[[str, "Graph"], Awaitable[None]]) -> None:
         """Await `settle` with the client and this graph before each query that reads of a client."""
         self._link.settle = settle
+
+    def when_back(self, begin: Callable[[], None]) -> None:
+        """Call `begin` whenever the database answers again after an outage as long as a restart."""
+        self._link.on_return = begin
 
     async def _settle(self, parameters: Mapping[str, Any]) -> None:
         if self._link.settle is not None and "client_id" in parameters:

@@ -39,6 +39,7 @@ from graphmem.llm import LanguageModel
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime
 from tests.api.test_admission import NOTHING
+from tests.scripted import ScriptedGraph
 
 
 def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -788,6 +789,29 @@ async def test_turns_are_prepared_once_with_a_model_before_the_first_answer(
     assert prepared == [""]
     if model is not None:
         await model.close()
+
+
+async def test_a_database_that_was_restarted_plans_its_queries_again(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+
+    async def warm(runtime: Runtime) -> None:
+        prepared.append("answers")
+
+    async def prepare(context: Any) -> None:
+        prepared.append("turns")
+
+    have_running(offline, monkeypatch)
+    monkeypatch.setattr("graphmem_api.serve.warm", warm)
+    monkeypatch.setattr("graphmem_api.serve.prepare_turns", prepare)
+    async with served(config.load({}, port=0, jobs="off")):
+        assert prepared == ["answers"]
+        assert isinstance(offline.graph, ScriptedGraph)
+        assert offline.graph.begin_when_back is not None
+        offline.graph.begin_when_back()
+        await offline.afterwards.settle()
+    assert prepared == ["answers", "answers", "turns"]
 
 
 async def test_a_service_that_is_told_to_end_says_so_before_it_closes(

@@ -284,6 +284,20 @@ async def test_an_outage_lasts_until_a_call_succeeds(
     assert caplog.text.count("answers again") == 1
 
 
+async def test_the_end_of_an_outage_as_long_as_a_restart_is_told(
+    graph: Graph, failing_reads, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+    graph.when_back(lambda: told.append("back"))
+    for seconds, expected in [(3_600.0, []), (0.0, ["back"])]:
+        monkeypatch.setattr(driver, "RESTART_SECONDS", seconds)
+        failing_reads(Failing(ServiceUnavailable("away")))
+        await graph.on(SECOND).rows(ONE)
+        assert told == expected
+    await graph.rows(ONE)
+    assert told == ["back"]
+
+
 async def test_a_call_that_the_server_timed_out_is_unavailable_and_not_tried_again(
     graph: Graph, failing_reads
 ):
