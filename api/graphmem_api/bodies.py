@@ -1,6 +1,7 @@
 """Reading a JSON body: strictly, into the struct that the handler names."""
 
 import asyncio
+import codecs
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
@@ -81,6 +82,8 @@ class StrictRequest(Request[Any, Any, Any]):
 
 def decoded(body: bytes, wanted: Any) -> Any:
     """Return a JSON text as the wanted type. Raises an `InvalidInput` that names the field."""
+    # Some editors and shells write this mark before a text.
+    body = body.removeprefix(codecs.BOM_UTF8)
     if not body.strip():
         raise InvalidInput("body", "is empty; send a JSON object")
     try:
@@ -103,7 +106,7 @@ def _check_type(request: Request[Any, Any, Any]) -> None:
     charset = options.get("charset", "utf-8").strip('"').lower()
     if kind != "application/json" or charset not in {"utf-8", "utf8"}:
         raise HTTPException(
-            status_code=415, detail="send the body as JSON: Content-Type: application/json"
+            status_code=415, detail="send the body as JSON in UTF-8: Content-Type: application/json"
         )
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise HTTPException(status_code=415, detail="send the body without Content-Encoding")

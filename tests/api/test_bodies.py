@@ -1,6 +1,7 @@
 """Any body ends in an answer, or in a 4xx that names the field; nothing is ever half written."""
 
 import asyncio
+import codecs
 import json
 import threading
 from collections.abc import AsyncIterator
@@ -373,10 +374,11 @@ async def test_only_json_is_read(headers: dict[str, str], refusing: httpx.AsyncC
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_json_may_name_its_charset(http: httpx.AsyncClient) -> None:
+async def test_json_may_name_its_charset_and_begin_with_its_mark(http: httpx.AsyncClient) -> None:
     named = {"Content-Type": 'application/json; charset="UTF-8"'}
-    answer = await http.post(RECALL, content=b'{"query": "a"}', headers=named)
-    assert answer.status_code == 200
+    for mark in (b"", codecs.BOM_UTF8):
+        answer = await http.post(RECALL, content=mark + b'{"query": "a"}', headers=named)
+        assert answer.status_code == 200, answer.text
 
 
 async def megabytes(number: int) -> AsyncIterator[bytes]:
