@@ -111,6 +111,10 @@ _QUOTED = re.compile(
         )
     )
 )
+_KEY = re.compile(r"\s{0,20}:")
+"""What follows the name of a field in JSON."""
+_NUMBERS = re.compile(r"[\d\s.,:/+–-]*[.,:/+–-][\d\s.,:/+–-]*")
+"""A date, a time, a range: numbers with signs between."""
 _LOWER_CASE = re.compile(r"(?<!\w)[^\W\d_]++")
 _ROMAN = re.compile(r"[IVX]+")
 _INITIAL = re.compile(r"\w\.")
@@ -129,14 +133,18 @@ _AFTER_A_LABEL = re.compile(r"[ \t*_]{0,9}(?:[:\n]|$)")
 _SENTENCE_ENDS = frozenset(".!?…。！？:;|\n\r")
 _BEFORE_A_SENTENCE = frozenset(" \t\u00a0\"'“”„«»‘’()[]{}*_#>-–—•")
 _LOOKED_BACK = 8
+_INDENTED = 40
+"""The number of characters, mostly spaces, that are searched before the name of a field."""
 
 
 def quoted(text: str) -> Iterator[Found]:
-    """Yield terms in quotation marks: few words, or a title, and no sentence."""
+    """Yield terms in quotation marks: few words, or a title, and no sentence, no field of JSON, no date."""
     for match in _QUOTED.finditer(text):
         term = (match[match.lastindex or 0]).strip().rstrip(",")
         words = term.split()
-        if not words or term.lower() in FUNCTION_WORDS:
+        if not words or term.lower() in FUNCTION_WORDS or _NUMBERS.fullmatch(term):
+            continue
+        if _is_field(match, text):
             continue
         title = all(
             word[0].isupper() or not word[0].isalpha() or word in _CONNECTORS | _SMALL
@@ -146,6 +154,12 @@ def quoted(text: str) -> Iterator[Found]:
         sentence = said or term[-1] in ".!?" or len(words) > MOST_QUOTED_WORDS
         if (title or not sentence) and len(words) <= MOST_WORDS:
             yield match.start(), match.end(), term.rstrip(".")
+
+
+def _is_field(quoted: re.Match[str], text: str) -> bool:
+    """Tell whether a term in quotation marks is the name of a field, as in `{"qty": 3, "unit": "kg"}`."""
+    before = text[max(0, quoted.start() - _INDENTED) : quoted.start()].rstrip()
+    return before.endswith(("{", ",")) and _KEY.match(text, quoted.end()) is not None
 
 
 def names(text: str) -> Iterator[Found]:

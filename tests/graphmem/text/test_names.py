@@ -212,6 +212,14 @@ def test_what_somebody_said_is_no_term(text: str):
     assert list(quoted(text)) == []
 
 
+def test_fields_and_dates_of_json_are_no_terms():
+    order = """{"qty": 3, "ordered": "2026-08-17", "hours": ["13-17", "9:00"],
+        "customer": {"name" : "Elif Yilmaz", "plan": "gold"}}"""
+    assert [name for _, _, name in quoted(order)] == ["Elif Yilmaz", "gold"]
+    said = 'The novels are "1984", "The Trial": both sold out.'
+    assert "1984" in {name for _, _, name in quoted(said)}
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
