@@ -291,7 +291,7 @@ async def test_the_end_of_an_outage_as_long_as_a_restart_is_told(
     graph.when_back(lambda: told.append("back"))
     for seconds, expected in [(3_600.0, []), (0.0, ["back"])]:
         monkeypatch.setattr(driver, "RESTART_SECONDS", seconds)
-        failing_reads(Failing(ServiceUnavailable("away")))
+        failing_reads(Failing(ServiceUnavailable("away"), times=1))
         await graph.on(SECOND).rows(ONE)
         assert told == expected
     await graph.rows(ONE)
