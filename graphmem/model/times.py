@@ -35,8 +35,7 @@ TimeZone = Annotated[
 MILLISECONDS = 1e11
 """A number of this size is no time in seconds: that would be the year 5138, in milliseconds it is 1973."""
 
-SINCE = "of this time or later; RFC 3339, with a zone"
-UNTIL = "before this time, which is after `since`; RFC 3339, with a zone"
+UNTIL = "RFC 3339, with a zone; after `since`, exclusive"
 AS_OF = "the valid time: memories that were true then; RFC 3339, with a zone"
 KNOWN_AS_OF = "the transaction time: memories as known then; RFC 3339, with a zone"
 INCLUDE_SUPERSEDED = "whether to find superseded and ended memories too"

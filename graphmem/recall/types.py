@@ -10,7 +10,6 @@ from graphmem.model.times import (
     AS_OF,
     INCLUDE_SUPERSEDED,
     KNOWN_AS_OF,
-    SINCE,
     UNTIL,
     Time,
     TimeZone,
@@ -54,7 +53,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tags: WantedTags | None = None
     limit: Annotated[int, Meta(ge=1, le=200, description=LIMIT)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
-    since: Annotated[Time, Meta(description=SINCE)] | None = None
+    since: Time | None = None
     until: Annotated[Time, Meta(description=UNTIL)] | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None

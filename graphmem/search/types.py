@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
-from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, SINCE, UNTIL, Time
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, UNTIL, Time
 from graphmem.model.vocabulary import (
     QUERY_CHARACTERS,
     GivenStep,
@@ -58,7 +58,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ) = None
     conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     tags: WantedTags | None = None
-    since: Annotated[Time, Meta(description=SINCE)] | None = None
+    since: Time | None = None
     until: Annotated[Time, Meta(description=UNTIL)] | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
