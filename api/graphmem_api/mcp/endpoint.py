@@ -102,7 +102,7 @@ class Endpoint:
         self._runtime = runtime
         self._bodies = bodies
         self._seconds = seconds
-        # Those of all requests: a call of a tool takes one, not an open stream.
+        # Those of all requests: a call of a tool takes one too.
         self._turns = turns
         self._manager: Any = None
         self._starting = asyncio.Lock()
