@@ -711,13 +711,14 @@ import asyncio, sys, graphmem_api.serve
 from contextlib import asynccontextmanager
 from graphmem import config
 from graphmem.runtime import Runtime
+from tests.scripted import ScriptedGraph
 
 @asynccontextmanager
 async def running(settings, progress):
     print("starting", flush=True)
     try:
         await asyncio.sleep({start})
-        yield Runtime(settings, *[None] * (len(Runtime.__struct_fields__) - 1))
+        yield Runtime(settings, ScriptedGraph({{}}), *[None] * 4)
     finally:
         await asyncio.sleep(0.2)
         print("closed", flush=True)
