@@ -13,7 +13,7 @@ from graphmem.cli.main import commands
 from graphmem.config import Settings
 from tests.environments import environment_of
 
-SECONDS = 120
+SECONDS = 300
 
 
 @pytest.fixture
