@@ -105,8 +105,6 @@ async def serve(
         async with exporting(), running(settings, progress) as runtime:
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
-            for one in runtime.everywhere:
-                _prepare_after_restarts(one)
             async with _preparing_turns_later(runtime):
                 await _serve(runtime, background, listening, ending, on_ready)
     log.info("the service has ended")
@@ -190,22 +188,23 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
     progress("preparing the first answers")
     if background is not None:
         await background.prepare()
-    await warm(runtime)
+    await _warm_now_and_after_restarts(runtime)
     progress("preparing the first answers", 1, 1)
     if runtime.places is not None:
-        await runtime.places.at_each(warm)
+        await runtime.places.at_each(_warm_now_and_after_restarts)
     if runtime.llm is not None:
         await prepare_turns(runtime.context(client_id=""))
 
 
-def _prepare_after_restarts(runtime: Runtime) -> None:
-    """Have a database that was restarted beneath the service plan its queries again, beside the answers."""
+async def _warm_now_and_after_restarts(runtime: Runtime) -> None:
+    """Warm a database, and have it plan everything again, beside the answers, whenever it was restarted."""
 
     async def prepare() -> None:
         await warm(runtime)
         await prepare_turns(runtime.context_here("", in_background=True))
 
     runtime.graph.when_back(partial(runtime.afterwards.do_once, "preparation of answers", prepare))
+    await warm(runtime)
 
 
 def _preparing_turns_later(runtime: Runtime) -> AbstractAsyncContextManager[None]:
