@@ -9,6 +9,7 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, cast
@@ -36,10 +37,16 @@ CALL_SECONDS = LONG_WORK[AT_LEAST]
 
 SESSION, VERSION = b"mcp-session-id", b"mcp-protocol-version"
 
-CallKey = tuple[str, str, str | int]
-"""A call in progress: its client, its program's session and the id that it has there."""
 
-Turning = Callable[[str, CallKey], AbstractAsyncContextManager[None]]
+class ProgramCall(Struct, frozen=True):
+    """What names a call in progress: its client, its program's session, and the id that it has there."""
+
+    client_id: str
+    session_id: str
+    request_id: str | int | None
+
+
+Turning = Callable[[ProgramCall], AbstractAsyncContextManager[None]]
 
 
 class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -108,7 +115,7 @@ class Endpoint:
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
-        self._deadlines: dict[CallKey, asyncio.Timeout] = {}
+        self._deadlines: dict[ProgramCall, asyncio.Timeout] = {}
         self._calls = 0
         self._drained = asyncio.Event()
         self._drained.set()
@@ -155,25 +162,25 @@ class Endpoint:
                 await ready.wait()
 
     @asynccontextmanager
-    async def _turn(self, client_id: str, call: CallKey) -> AsyncIterator[None]:
-        """Wait for a client's turn, for the length of a block.
+    async def _turn(self, call: ProgramCall) -> AsyncIterator[None]:
+        """Wait for the turn of a call's client, for the length of a block.
 
         Raises `TooManyRequests`, `Overloaded`, `DeadlineExceeded`.
         """
         try:
             async with asyncio.timeout(CALL_SECONDS) as deadline:
                 self._deadlines[call] = deadline
-                await self._turns.take(client_id)
+                await self._turns.take(call.client_id)
                 try:
                     yield
                 finally:
-                    self._turns.give_back(client_id)
+                    self._turns.give_back(call.client_id)
         except TimeoutError as problem:
             raise DeadlineExceeded(CALL_SECONDS) from problem
         finally:
             self._deadlines.pop(call, None)
 
-    def _cancel(self, call: CallKey) -> None:
+    def _cancel(self, call: ProgramCall) -> None:
         """End a call in progress, whose caller does not wait for the answer any more."""
         if deadline := self._deadlines.get(call):
             deadline.reschedule(asyncio.get_running_loop().time())
@@ -212,7 +219,7 @@ def _naming_session(scope: HTTPScope, send: Send) -> Send:
     return naming
 
 
-def _manager(runtime: Runtime, turn: Turning, cancel: Callable[[CallKey], None]) -> Any:
+def _manager(runtime: Runtime, turn: Turning, cancel: Callable[[ProgramCall], None]) -> Any:
     import mcp_types as types
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from sse_starlette.sse import AppStatus
@@ -228,25 +235,21 @@ def _manager(runtime: Runtime, turn: Turning, cancel: Callable[[CallKey], None])
         offer: Offer = context.request.scope["state"]["offer"]
         return offer
 
-    def key_of(context: Any, request_id: Any) -> CallKey:
+    def call_of(context: Any, request_id: str | int | None) -> ProgramCall:
         request = context.request
         session_id = request.headers.get(SESSION.decode(), "")
-        return request.scope["state"]["client"].id, session_id, request_id
+        return ProgramCall(request.scope["state"]["client"].id, session_id, request_id)
 
     async def calling(context: Any) -> Caller:
         state = context.request.scope["state"]
-        client, call = state["client"], key_of(context, context.request_id)
+        client, call = state["client"], call_of(context, context.request_id)
         memory = Graphmem(runtime, client.id, reads=client.reads)
-        return Caller(
-            memory,
-            offering(context),
-            state["request_id"],
-            turn=lambda: turn(memory.client_id, call),
-        )
+        return Caller(memory, offering(context), state["request_id"], turn=partial(turn, call))
 
     async def cancelling(context: Any, given: types.CancelledNotificationParams) -> None:
-        call = key_of(context, given.request_id)
-        if call[1]:
+        call = call_of(context, given.request_id)
+        # Without a session two programs of a client may have calls with one id.
+        if call.session_id:
             cancel(call)
 
     serving = server(calling, offering)
