@@ -338,21 +338,27 @@ async def test_fifty_calls_at_once_are_all_answered(connect: Connect, memory: Gr
     assert (await memory.messages("mcp", limit=200)).total == 25
 
 
-@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
-async def test_a_call_that_is_cancelled_ends_and_the_program_goes_on(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
+def hanging_tool(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
+    """Offer a tool `slow`, which never answers; return the events of its start and of its end."""
+    begun, ended = asyncio.Event(), asyncio.Event()
 
     async def hang(asked: Any, memory: Graphmem) -> Any:
         begun.set()
         try:
             await asyncio.Event().wait()
         finally:
-            cancelled.set()
+            ended.set()
 
     slow = replace(server.EVERY_TOOL[0], name="slow", run=hang)
     monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    return begun, ended
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
+async def test_a_call_that_is_cancelled_ends_and_the_program_goes_on(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    begun, cancelled = hanging_tool(monkeypatch)
     async with connect(mode=mode) as agent:
         call = asyncio.create_task(agent.call_tool("slow", {"query": "x"}))
         await begun.wait()
@@ -360,6 +366,33 @@ async def test_a_call_that_is_cancelled_ends_and_the_program_goes_on(
         async with asyncio.timeout(300):
             await cancelled.wait()
         assert await told(agent, "what_do_you_know") == "Nothing was found."
+
+
+async def test_a_call_is_cancelled_by_its_own_client_and_session_only(
+    service: str, memory: Graphmem, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, ended = hanging_tool(monkeypatch)
+    own = {"X-Client-Id": memory.client_id, "Mcp-Session-Id": "one"}
+    body = LIST | {
+        "method": "tools/call",
+        "params": {"name": "slow", "arguments": {"query": "x"}},
+    }
+    notice = {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": LIST["id"]},
+    }
+    async with httpx.AsyncClient(base_url=service, timeout=300, headers=ACCEPT) as http:
+        call = asyncio.create_task(http.post("/mcp", json=body, headers=own))
+        await begun.wait()
+        for other in ({"X-Client-Id": rival.client_id}, {"Mcp-Session-Id": "two"}):
+            assert (await http.post("/mcp", json=notice, headers=own | other)).status_code == 202
+            await asyncio.sleep(0.2)
+            assert not ended.is_set()
+        assert (await http.post("/mcp", json=notice, headers=own)).status_code == 202
+        async with asyncio.timeout(300):
+            await ended.wait()
+            await call
 
 
 def slow_tool(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
@@ -496,7 +529,7 @@ async def test_a_program_goes_on_after_a_restart_of_the_service(
     runtime: Runtime, memory: Graphmem, mode: str
 ) -> None:
     """With the handshake of 2025 it knows of a beginning that the new process has not seen."""
-    async with asyncio.timeout(60), AsyncExitStack() as program:
+    async with asyncio.timeout(300), AsyncExitStack() as program:
         async with serving(runtime) as place:
             connecting = connected(place, mode=mode, x_client_id=memory.client_id)
             agent = await program.enter_async_context(connecting)
