@@ -42,14 +42,23 @@ from tests.api.test_admission import NOTHING
 from tests.scripted import ScriptedGraph
 
 
+TURNS_PREPARED = ("graphmem_api.serve.prepare_turns", "graphmem.hypotheses.ask.prepare_turns")
+"""What prepares turns before the first answer, and beside it."""
+
+
 def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have what is served be a graphmem that is running already."""
+    """Have what is served be a graphmem that is running already: its answers are not prepared at each start."""
 
     @asynccontextmanager
     async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
         yield replace(runtime, settings=settings)
 
+    async def prepare(what: object) -> None:
+        pass
+
     monkeypatch.setattr(graphmem_api.serve, "running", already)
+    for name in ("graphmem_api.serve.warm", *TURNS_PREPARED):
+        monkeypatch.setattr(name, prepare)
 
 
 @pytest.fixture
@@ -782,8 +791,8 @@ async def test_turns_are_prepared_once_with_a_model_before_the_first_answer(
 
     model = LanguageModel("http://localhost:1", "small") if thinks else None
     have_running(replace(offline, llm=model), monkeypatch)
-    monkeypatch.setattr("graphmem_api.serve.prepare_turns", prepare)
-    monkeypatch.setattr("graphmem.hypotheses.ask.prepare_turns", prepare)
+    for name in TURNS_PREPARED:
+        monkeypatch.setattr(name, prepare)
     monkeypatch.setattr("graphmem_api.serve.REST_SECONDS", 0.0)
     async with served(config.load({}, port=0, jobs="off")):
         await asyncio.sleep(0.2)
