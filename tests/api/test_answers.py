@@ -269,6 +269,7 @@ async def operator(
         yield http
 
 
+@pytest.mark.usefixtures("every_query")
 async def test_each_answer_of_the_document_is_one_that_graphmem_gives(
     operator: httpx.AsyncClient, document: dict[str, Any]
 ) -> None:

@@ -153,7 +153,7 @@ CREATE (access)-[:RETURNED {rank: rank, score: 0.5}]->(memory)
 RETURN count(*) AS written"""
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("bulk_data")
 async def test_a_memory_with_more_reads_than_a_transaction_deletes_is_deleted(
     memory: Graphmem, runtime: Runtime
 ):
