@@ -27,6 +27,7 @@ from graphmem.server.private import status
 pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 MESSAGES = int(os.environ.get("GRAPHMEM_CHAOS_MESSAGES", "600"))
+SHOTS = 2 if MESSAGES >= 10_000 else 1
 BATCH = 10
 WRITERS = 4
 BACK_WITHIN_SECONDS = float(os.environ.get("GRAPHMEM_CHAOS_BACK_SECONDS", "60"))
@@ -196,7 +197,7 @@ async def test_what_was_acknowledged_survives_a_kill(victim: str, tmp_path: Path
             await started.ready(client, 600)
 
         kill = kill_neo4j if victim == "Neo4j" else kill_service
-        acknowledged = await written_under_fire(client, kill, shots=2)
+        acknowledged = await written_under_fire(client, kill, shots=SHOTS)
         assert sum(map(len, acknowledged.values())) == MESSAGES // WRITERS * WRITERS
         await check(started.settings, acknowledged)
         found = await client.post("/api/v0/recall", json={"query": "hello", "limit": 5})

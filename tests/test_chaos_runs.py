@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 OPERATIONS = int(os.environ.get("GRAPHMEM_CHAOS_OPERATIONS", "60"))
 RUNS = 20 if OPERATIONS >= 500 else 5
-SHOTS = 2
+SHOTS = 2 if OPERATIONS >= 500 else 1
 RUN_TOKENS = 1_500
 PATH = "/api/v0/rlm/sessions"
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 thorough = pytest.mark.skipif(not faulted.OUT, reason="takes a minute more: `make faults` does it")
 
-CALLERS = 8
+CALLERS = 8 if faulted.OUT else 4
 DEADLINE = Settings().request_seconds
 """The deadline of a request, in seconds."""
 

@@ -18,7 +18,7 @@ from graphmem.config import Settings
 
 pytestmark = pytest.mark.usefixtures("killed_processes")
 
-CALLERS = 6
+CALLERS = 4
 DRAIN_SECONDS = 10
 LOOK_SECONDS = 0.2
 

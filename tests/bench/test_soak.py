@@ -113,7 +113,7 @@ async def test_a_soak_of_seconds_loses_nothing(
     }
     told: list[str] = []
     async with serving(tmp_path / "data", small) as service:
-        soak = Soak(service, callers=16, tell=told.append)
+        soak = Soak(service, callers=8, tell=told.append)
         await soak.run(seconds=10, every=10)
     assert status(service.data_dir) is None
     report = soak.report()

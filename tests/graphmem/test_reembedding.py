@@ -786,12 +786,12 @@ async def test_a_new_installation_needs_a_url_that_answers(own_settings: Setting
             pass
 
 
-BULK = 20_000
+BULK = 6_000
 
 
 def unreliable(number: int) -> Misbehaviour | int | None:
     """Fail every tenth request, and hang for a while."""
-    if 100 <= number < 112:
+    if 40 <= number < 50:
         return "hang"
     return (500, 503, "reset", "html")[number // 10 % 4] if number % 10 == 0 else None
 
@@ -801,7 +801,7 @@ def unreliable(number: int) -> Misbehaviour | int | None:
 async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no_search(
     start: Start, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(embedding_api, "PASSAGES_SECONDS", 6.0)
+    monkeypatch.setattr(embedding_api, "PASSAGES_SECONDS", 3.0)
     monkeypatch.setattr(reembedding, "AWAY", timedelta(seconds=1))
     monkeypatch.setattr(reembedding, "BATCH", 128)
     with stub_embeddings("fake-320-kin") as server:

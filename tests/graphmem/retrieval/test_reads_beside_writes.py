@@ -203,7 +203,7 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
 
 @pytest.mark.usefixtures("bulk_data")
 async def test_one_version_is_shown_beside_many_writes(chains: Chains):
-    assert await wrong_reads(chains, reads=50, changes=200) == []
+    assert await wrong_reads(chains, reads=20, changes=80) == []
 
 
 LOADING: dict[Read, str] = {
