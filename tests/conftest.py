@@ -46,7 +46,7 @@ PLANNED_ONCE = {"dbms.cypher.min_replan_interval": "1h"}
 """Otherwise the growing store has its queries planned again and again: a seventh of the server's time."""
 
 LONG_LIVED = "-XX:TieredStopAtLevel=4"
-"""For the server that works as long as the tests do: compiled twice, its code needs half the processor time."""
+"""The server of all tests works long enough for the second compiler, whose code is twice as fast."""
 
 MANY = 50
 """Concurrent statements: those that another test has cut off may not have ended yet."""

@@ -41,13 +41,12 @@ from graphmem.runtime import Runtime
 from tests.api.test_admission import NOTHING
 from tests.scripted import ScriptedGraph
 
-
 TURNS_PREPARED = ("graphmem_api.serve.prepare_turns", "graphmem.hypotheses.ask.prepare_turns")
 """What prepares turns before the first answer, and beside it."""
 
 
 def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have what is served be a graphmem that is running already: its answers are not prepared at each start."""
+    """Have what is served be a graphmem that is running already, and that has its answers prepared."""
 
     @asynccontextmanager
     async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
