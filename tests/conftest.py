@@ -45,9 +45,6 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", java_options(os.environ))
 PLANNED_ONCE = {"dbms.cypher.min_replan_interval": "1h"}
 """Otherwise the growing store has its queries planned again and again: a seventh of the server's time."""
 
-LONG_LIVED = "-XX:TieredStopAtLevel=4"
-"""The server of all tests works long enough for the second compiler, whose code is twice as fast."""
-
 MANY = 50
 """Concurrent statements: those that another test has cut off may not have ended yet."""
 
@@ -78,7 +75,6 @@ async def neo4j_settings(
             with pytest.MonkeyPatch.context() as patch:
                 for name, value in PLANNED_ONCE.items():
                     patch.setitem(command.SETTINGS, name, value)
-                patch.setenv("JDK_JAVA_OPTIONS", f"{os.environ['JDK_JAVA_OPTIONS']} {LONG_LIVED}")
                 server = await stack.enter_async_context(private_server(settings))
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:
