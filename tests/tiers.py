@@ -64,6 +64,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Those without a live test are short: in the end no process works alone for long.
     """
     for item in items:
+        if given := set(TIERS) & {mark.name for mark in item.iter_markers()}:
+            raise pytest.UsageError(
+                f"{item.nodeid} is marked {min(given)}: a tier follows from the fixtures, see tests/tiers.py"
+            )
         item.add_marker(tier(getattr(item, "fixturenames", ())))
     live = {item.path for item in items if item.get_closest_marker("live")}
     items.sort(key=lambda item: (not item.nodeid.startswith(LONG), item.path not in live))
