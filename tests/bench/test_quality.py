@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import bench.store
 from bench.cached import CachedModel
 from bench.quality import (
     OTHERS,
@@ -109,7 +108,7 @@ async def test_foreign_questions_are_asked_and_counted(
 async def test_everything_is_asked_again_beside_other_clients(
     runtime: Runtime, conversation: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench.store, "REAL_EMBEDDINGS", 2 * OTHERS)
+    monkeypatch.setattr("bench.store.REAL_EMBEDDINGS", 2 * OTHERS)
     loaded = await load_all(runtime, [conversation], ["default"])
     await fill_beside(runtime, 2 * OTHERS)
     found = report(await ask_all(runtime, [conversation], ["default"], loaded))["rankings"]
