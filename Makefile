@@ -62,7 +62,7 @@ help:
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make bench-explorer    NODES=1000 OUT=report.json: measure the frames a second of a graph in the explorer'
 	@echo 'make bench-peers       DATA="a.json b.json" OUT=report.json: measure other memories beside this one'
-	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
+	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write, and repeat in full what races decide'
 	@echo 'make faults            do every fault to a service, and write the table of docs/guides/operate.md'
 	@echo 'make soak              SECONDS=1200 CALLERS=32 EVERY=120 OUT=report.json: callers for so long, with a fault every so often'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
@@ -277,10 +277,13 @@ bench-peers: $(VENV)/development.stamp
 
 .PHONY: chaos
 chaos: $(VENV)/development.stamp
-	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_BACK_SECONDS=10 \
+	@GRAPHMEM_THOROUGH=1 \
+		GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_BACK_SECONDS=10 \
 		GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
 		GRAPHMEM_CHAOS_OPERATIONS=$(or $(OPERATIONS),500) $(BIN)/python -m pytest -q \
-		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py
+		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py \
+		tests/graphmem/retrieval/test_reads_beside_writes.py tests/graphmem/forgetting/test_histories.py \
+		tests/graphmem/test_reembedding.py
 
 .PHONY: faults
 faults: $(VENV)/development.stamp

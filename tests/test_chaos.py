@@ -23,11 +23,14 @@ from graphmem import config
 from graphmem.config import Settings
 from graphmem.runtime import database
 from graphmem.server.private import status
+from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 MESSAGES = int(os.environ.get("GRAPHMEM_CHAOS_MESSAGES", "600"))
-SHOTS = 2 if MESSAGES >= 10_000 else 1
+SHOTS = 2 if THOROUGH else 1
+"""The kills while messages are written."""
+
 BATCH = 10
 WRITERS = 4
 BACK_WITHIN_SECONDS = float(os.environ.get("GRAPHMEM_CHAOS_BACK_SECONDS", "60"))

@@ -20,12 +20,13 @@ from graphmem.runtime import database
 from graphmem.server.private import status
 from tests.budgeted import STORED, below, check, span
 from tests.test_chaos import Service, answers, service
+from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 OPERATIONS = int(os.environ.get("GRAPHMEM_CHAOS_OPERATIONS", "60"))
 RUNS = 20 if OPERATIONS >= 500 else 5
-SHOTS = 2 if OPERATIONS >= 500 else 1
+SHOTS = 2 if THOROUGH else 1
 RUN_TOKENS = 1_500
 PATH = "/api/v0/rlm/sessions"
 

@@ -18,7 +18,7 @@ from graphmem.config import Settings
 
 pytestmark = pytest.mark.usefixtures("killed_processes")
 
-CALLERS = 4
+CALLERS = 6
 DRAIN_SECONDS = 10
 LOOK_SECONDS = 0.2
 

@@ -39,6 +39,7 @@ from graphmem.server.private import private_server
 from graphmem.serving import described
 from tests.fake_models import LOADED, load
 from tests.stub_embeddings import Misbehaviour, stub_embeddings
+from tests.thorough import THOROUGH
 
 PLAIN, KIN, SLOW = "fake-256-plain", "fake-320-kin", "fake-320-kin-slow"
 CALIBRATION = Calibration(low=0.25, high=0.75)
@@ -786,12 +787,12 @@ async def test_a_new_installation_needs_a_url_that_answers(own_settings: Setting
             pass
 
 
-BULK = 6_000
+BULK = 20_000 if THOROUGH else 6_000
 
 
 def unreliable(number: int) -> Misbehaviour | int | None:
     """Fail every tenth request, and hang for a while."""
-    if 40 <= number < 50:
+    if 40 <= number < 52:
         return "hang"
     return (500, 503, "reset", "html")[number // 10 % 4] if number % 10 == 0 else None
 
@@ -801,7 +802,7 @@ def unreliable(number: int) -> Misbehaviour | int | None:
 async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no_search(
     start: Start, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(embedding_api, "PASSAGES_SECONDS", 3.0)
+    monkeypatch.setattr(embedding_api, "PASSAGES_SECONDS", 6.0)
     monkeypatch.setattr(reembedding, "AWAY", timedelta(seconds=1))
     monkeypatch.setattr(reembedding, "BATCH", 128)
     with stub_embeddings("fake-320-kin") as server:

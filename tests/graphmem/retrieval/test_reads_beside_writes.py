@@ -14,6 +14,7 @@ from graphmem.client import Graphmem
 from graphmem.graph.driver import Graph
 from graphmem.hypotheses.ask import new_turns
 from graphmem.runs.session import RunSession
+from tests.thorough import THOROUGH
 
 QUESTION = "Which rate does the harbour plan have?"
 NUMBER = re.compile(r"harbour plan has rate (\d+)")
@@ -203,7 +204,8 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
 
 @pytest.mark.usefixtures("bulk_data")
 async def test_one_version_is_shown_beside_many_writes(chains: Chains):
-    assert await wrong_reads(chains, reads=20, changes=80) == []
+    reads, changes = (50, 200) if THOROUGH else (20, 80)
+    assert await wrong_reads(chains, reads=reads, changes=changes) == []
 
 
 LOADING: dict[Read, str] = {
