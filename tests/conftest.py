@@ -7,6 +7,7 @@ depend on concurrent tests.
 """
 
 import gc
+import logging
 import os
 import signal
 import uuid
@@ -22,6 +23,7 @@ from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SetupError
+from graphmem.observing.logs import OURS, TALKATIVE, Stderr
 from graphmem.runtime import Runtime, running
 from graphmem.server import command
 from graphmem.server.private import private_server
@@ -57,6 +59,19 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.freeze()
     gc.enable()
     return collected
+
+
+@pytest.fixture(autouse=True)
+def log_as_before() -> Iterator[None]:
+    """Give the log back its levels and handlers, whatever the test had it show."""
+    root = logging.getLogger()
+    levels = {one: one.level for one in (root, *map(logging.getLogger, (*OURS, *TALKATIVE)))}
+    yield
+    for logger, level in levels.items():
+        logger.setLevel(level)
+    for handler in root.handlers[:]:
+        if isinstance(handler, Stderr):
+            root.removeHandler(handler)
 
 
 @pytest_asyncio.fixture(scope="session")

@@ -62,7 +62,6 @@ def log_lines() -> Iterator[list[str]]:
 
     root = logging.getLogger()
     known = [one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
-    levels = {one: one.level for one in (root, *known)}
     apart = [root, *(one for one in known if not one.propagate)]
     kept = Kept()
     kept.setFormatter(TextFormatter())
@@ -73,8 +72,6 @@ def log_lines() -> Iterator[list[str]]:
     yield lines
     for one in apart:
         one.removeHandler(kept)
-    for one, level in levels.items():
-        one.setLevel(level)
 
 
 @pytest.fixture

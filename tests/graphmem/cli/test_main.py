@@ -40,8 +40,6 @@ SETTINGS = {
 @pytest.fixture(autouse=True)
 def quiet():
     show_log("info")
-    yield
-    show_log("info")
 
 
 def raised(problem: BaseException) -> Result:

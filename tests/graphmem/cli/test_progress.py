@@ -24,12 +24,9 @@ def test_elsewhere_than_on_a_terminal_a_stage_is_a_line_on_stderr(capsys):
 
 def test_where_the_log_is_json_a_stage_is_an_object(capsys):
     show_log("info", "json")
-    try:
-        with show_progress() as heard:
-            heard("starting Neo4j")
-            heard("starting Neo4j", 1, 1)
-    finally:
-        show_log("info")
+    with show_progress() as heard:
+        heard("starting Neo4j")
+        heard("starting Neo4j", 1, 1)
     [line] = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == "starting Neo4j …"
 

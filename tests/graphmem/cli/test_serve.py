@@ -84,10 +84,7 @@ def test_its_log_can_be_json_in_every_line(started):
 )
 def test_an_error_of_the_start_is_json_too(arguments, told, monkeypatch):
     monkeypatch.setenv("GRAPHMEM_LOG_FORMAT", "json")
-    try:
-        result = CliRunner().invoke(commands, ["serve", *arguments])
-    finally:
-        show_log("info")
+    result = CliRunner().invoke(commands, ["serve", *arguments])
     assert result.exit_code == 2
     [shown] = [json.loads(line) for line in result.output.splitlines()]
     assert shown["level"] == "error"
@@ -97,20 +94,14 @@ def test_an_error_of_the_start_is_json_too(arguments, told, monkeypatch):
 @pytest.mark.parametrize("level", ["debug", "info", "error"])
 def test_a_log_in_json_has_the_url_at_every_level(level, capsys):
     show_log(level, "json")
-    try:
-        say_where("http://127.0.0.1:7")
-    finally:
-        show_log("info")
+    say_where("http://127.0.0.1:7")
     shown = json.loads(capsys.readouterr().err)
     assert (shown["level"], shown["url"]) == ("info", "http://127.0.0.1:7")
 
 
 def test_a_port_that_is_taken_is_a_line_of_the_log(capsys):
     show_log("info", "json")
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            assert with_free_port(Settings(port=port)).port == 0
-    finally:
-        show_log("info")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert with_free_port(Settings(port=port)).port == 0
     assert json.loads(capsys.readouterr().err)["message"].startswith(f"port {port} is taken")

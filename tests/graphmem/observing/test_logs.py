@@ -5,35 +5,18 @@ import errno
 import json
 import logging
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from graphmem.observing.logs import (
-    OURS,
-    TALKATIVE,
     JsonFormatter,
     LostErrors,
-    Stderr,
     TextFormatter,
     about,
     name_client,
     show_log,
     traced,
 )
-
-
-@pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    loggers = [root, *(logging.getLogger(name) for name in (*OURS, *TALKATIVE))]
-    levels = [one.level for one in loggers]
-    yield
-    for one, level in zip(loggers, levels, strict=True):
-        one.setLevel(level)
-    for handler in root.handlers[:]:
-        if isinstance(handler, Stderr):
-            root.removeHandler(handler)
 
 
 def record(message: str, *arguments: object, exc_info=None) -> logging.LogRecord:
