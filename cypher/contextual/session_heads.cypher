@@ -25,7 +25,7 @@ CALL (session) {
   WHERE message.idx IS NOT NULL
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.idx
+  ORDER BY message.client_id, message.session_id, message.idx // as in the index
   LIMIT 1
 }
 RETURN collect(session {

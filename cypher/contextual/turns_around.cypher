@@ -16,7 +16,8 @@ CALL (place) {
     WHERE message.idx < place.idx
       AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     RETURN message
-    ORDER BY message.idx DESC
+    // As in the index.
+    ORDER BY message.client_id DESC, message.session_id DESC, message.idx DESC
     LIMIT $before
 
     UNION ALL
@@ -25,7 +26,7 @@ CALL (place) {
     WHERE message.idx >= place.idx
       AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     RETURN message
-    ORDER BY message.idx
+    ORDER BY message.client_id, message.session_id, message.idx // as in the index
     LIMIT $after
   }
   RETURN message

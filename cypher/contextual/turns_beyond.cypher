@@ -15,7 +15,8 @@ CALL () {
   WHERE message.idx < $first AND NOT message.id IN $shown
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.idx DESC
+  // As in the index.
+  ORDER BY message.client_id DESC, message.session_id DESC, message.idx DESC
   LIMIT $limit
 
   UNION ALL
@@ -24,7 +25,7 @@ CALL () {
   WHERE message.idx >= $first AND message.idx <= $last AND NOT message.id IN $shown
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.idx
+  ORDER BY message.client_id, message.session_id, message.idx // as in the index
   LIMIT $limit
 
   UNION ALL
@@ -33,7 +34,7 @@ CALL () {
   WHERE message.idx > $last AND NOT message.id IN $shown
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.idx
+  ORDER BY message.client_id, message.session_id, message.idx // as in the index
   LIMIT $limit
 }
 RETURN collect(message {.id, .idx, .token_count}) AS rows

@@ -6,11 +6,14 @@ CYPHER 25
 // $before_id  string    and, at that time, with a lower id
 // $limit      int       the maximum number
 MATCH (conversation:Conversation {client_id: $client_id})
+USING INDEX conversation:Conversation(client_id, created_at, id)
 WHERE conversation.created_at <= $before AND conversation.id IS NOT NULL
-  AND (conversation.created_at < $before OR conversation.id < $before_id)
+  // With OR the index would be read twice, and whole.
+  AND CASE WHEN conversation.created_at = $before THEN conversation.id < $before_id ELSE true END
   // include tagged(conversation)
 WITH conversation
-ORDER BY conversation.created_at DESC, conversation.id DESC
+// As in the index.
+ORDER BY conversation.client_id DESC, conversation.created_at DESC, conversation.id DESC
 LIMIT $limit
 CALL (conversation) {
   OPTIONAL MATCH (session:Session {client_id: $client_id, conversation_id: conversation.id})

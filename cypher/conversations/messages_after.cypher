@@ -12,7 +12,7 @@ WHERE memory.position > $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include tagged
 WITH memory
-ORDER BY memory.position
+ORDER BY memory.client_id, memory.conversation_id, memory.position // as in the index
 LIMIT $limit
 // include first_texts
 RETURN collect({

@@ -12,7 +12,8 @@ WHERE memory.position < $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include tagged
 WITH memory
-ORDER BY memory.position DESC
+// As in the index.
+ORDER BY memory.client_id DESC, memory.conversation_id DESC, memory.position DESC
 LIMIT $limit
 // include first_texts
 RETURN collect({

@@ -12,7 +12,8 @@ WHERE memory.idx < $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include tagged
 WITH memory
-ORDER BY memory.idx DESC
+// As in the index.
+ORDER BY memory.client_id DESC, memory.session_id DESC, memory.idx DESC
 LIMIT $limit
 // include first_texts
 RETURN collect({

@@ -17,8 +17,9 @@ RETURN
   COLLECT {
     MATCH (session:Session {client_id: $client_id, conversation_id: $id})
     WHERE session.external_id IS NOT NULL // as above
-      AND (session.started_at < $before
-        OR (session.started_at = $before AND session.id < $before_id))
+      AND session.started_at <= $before
+      // With OR the sessions would be read twice.
+      AND CASE WHEN session.started_at = $before THEN session.id < $before_id ELSE true END
     WITH session
     ORDER BY session.started_at DESC, session.id DESC
     LIMIT $limit

@@ -25,7 +25,8 @@ OPTIONAL CALL (episode) {
       WHERE other.end_at <= $end_at
     }
   RETURN before
-  ORDER BY before.end_at DESC, before.id
+  // As in the index.
+  ORDER BY before.client_id DESC, before.conversation_id DESC, before.end_at DESC, before.id
   LIMIT 1
 }
 OPTIONAL CALL (episode) {
@@ -36,7 +37,7 @@ OPTIONAL CALL (episode) {
       WHERE other.end_at > $end_at
     }
   RETURN after
-  ORDER BY after.end_at, after.id
+  ORDER BY after.client_id, after.conversation_id, after.end_at, after.id // as in the index
   LIMIT 1
 }
 OPTIONAL MATCH (before)-[old:NEXT]->(after)

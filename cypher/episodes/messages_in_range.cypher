@@ -28,6 +28,6 @@ RETURN
     MATCH (message:Message {client_id: $client_id, session_id: session.id})
     WHERE message.idx >= $from_idx AND message.idx <= $to_idx
     RETURN message.id
-    ORDER BY message.idx
+    ORDER BY message.client_id, message.session_id, message.idx // as in the index
     LIMIT $limit
   } AS ids

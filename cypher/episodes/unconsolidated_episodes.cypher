@@ -7,7 +7,8 @@ CYPHER 25
 MATCH (episode:Episode {client_id: $client_id, conversation_id: $id})
 WHERE episode.end_at IS NOT NULL AND episode.consolidated_at IS NULL AND episode.active = true
 WITH episode
-ORDER BY episode.end_at, episode.id
+// As in the index.
+ORDER BY episode.client_id, episode.conversation_id, episode.end_at, episode.id
 LIMIT $limit
 CALL (episode) {
   MATCH (message:Message {client_id: $client_id})-[:PART_OF]->(episode)

@@ -10,7 +10,7 @@ CALL () {
   MATCH (memory:Memory {client_id: $client_id})
   WHERE memory.id > $after AND memory[$property] IS NULL
   RETURN memory AS node
-  ORDER BY memory.id
+  ORDER BY memory.client_id, memory.id // as in the index
   LIMIT $limit
 
   UNION ALL
@@ -18,7 +18,7 @@ CALL () {
   MATCH (passage:Passage {client_id: $client_id})
   WHERE passage.id > $after AND passage[$property] IS NULL
   RETURN passage AS node
-  ORDER BY passage.id
+  ORDER BY passage.client_id, passage.id // as in the index
   LIMIT $limit
 }
 WITH node

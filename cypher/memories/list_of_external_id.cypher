@@ -14,7 +14,7 @@ CYPHER 25
 MATCH (memory:Memory {client_id: $client_id, external_id: $external_id})
 WHERE memory.kind IN $kinds AND memory.active IN $actives
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
-  AND (memory.occurred_at <> $place OR memory.id > $place_id)
+  AND CASE WHEN memory.occurred_at = $place THEN memory.id > $place_id ELSE true END
   // include list_conditions
 WITH memory
 ORDER BY

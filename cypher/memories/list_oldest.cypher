@@ -21,10 +21,12 @@ CALL (kind, active) {
     AND memory.source_type IS NOT NULL AND memory.source_id IS NOT NULL
     AND memory.conversation_id IS NOT NULL AND memory.importance IS NOT NULL
     AND memory.id IS NOT NULL // all properties: else the index is not used
-    AND (memory.occurred_at > $place OR memory.id > $place_id)
+    // With OR the index would be read twice, and whole.
+    AND CASE WHEN memory.occurred_at = $place THEN memory.id > $place_id ELSE true END
     // include list_conditions
   RETURN memory
-  ORDER BY memory.occurred_at, memory.id
+  // As in the index.
+  ORDER BY memory.client_id, memory.active, memory.kind, memory.occurred_at, memory.id
   LIMIT $limit
 }
 WITH memory

@@ -5,7 +5,7 @@ CYPHER 25
 MATCH (memory:Memory {passages_due: true, client_id: $client_id})
 WHERE memory.id IS NOT NULL // names every property: else the index is not used
 WITH memory
-ORDER BY memory.id
+ORDER BY memory.passages_due, memory.client_id, memory.id // as in the index
 LIMIT 1
 RETURN memory.id AS id, memory.text AS text, COUNT {
   (memory)<-[:PASSAGE_OF]-(:Passage {client_id: $client_id})

@@ -15,9 +15,11 @@ WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
   AND reference.active = true
   AND (size($types) = 0 OR reference.source_type IN $types)
   // include tagged(reference)
-  AND (reference.occurred_at < $before OR reference.id < $before_id)
+  // With OR the index would be read twice, and whole.
+  AND CASE WHEN reference.occurred_at = $before THEN reference.id < $before_id ELSE true END
 WITH reference
-ORDER BY reference.occurred_at DESC, reference.id DESC
+// As in the index.
+ORDER BY reference.client_id DESC, reference.occurred_at DESC, reference.id DESC
 LIMIT $limit
 RETURN collect(reference {
   .id, .source_type, .source_id, .label, .description, .importance, .metadata, .tags, .span_id,

@@ -25,6 +25,7 @@ CALL (kind, active) {
       // include held_then
     ))
   RETURN memory
+  // As in the index.
   ORDER BY
     memory.client_id DESC, memory.active DESC, memory.kind DESC, memory.occurred_at DESC, memory.id
   LIMIT $limit

@@ -7,10 +7,13 @@ CYPHER 25
 // $after_id         string    or at this time, with a greater id
 // $limit            int       the maximum number
 MATCH (review:Review {client_id: $client_id, conversation_id: $conversation_id})
-WHERE review.at IS NOT NULL AND review.state = 'pending'
-  AND (review.at > $after OR (review.at = $after AND review.id > $after_id))
+USING INDEX review:Review(client_id, conversation_id, at)
+WHERE review.at >= $after AND review.state = 'pending'
+  // With OR the index would be read twice, and whole.
+  AND CASE WHEN review.at = $after THEN review.id > $after_id ELSE true END
 WITH review
-ORDER BY review.at, review.id
+// As in the index.
+ORDER BY review.client_id, review.conversation_id, review.at, review.id
 LIMIT $limit
 SET review.locked = true
 WITH review

@@ -5,8 +5,9 @@ CYPHER 25
 // $now        datetime  now
 // $limit      int       the maximum number
 MATCH (run:Run {client_id: $client_id, status: 'active'})
+USING INDEX run:Run(client_id, status, deadline)
 WHERE run.deadline <= $now
 WITH run
-ORDER BY run.deadline, run.id
+ORDER BY run.client_id, run.status, run.deadline, run.id // as in the index
 LIMIT $limit
 RETURN collect({client_id: run.client_id, id: run.id}) AS rows

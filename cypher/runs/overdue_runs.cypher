@@ -6,5 +6,5 @@ CYPHER 25
 MATCH (run:Run)
 WHERE run.status = 'active' AND run.deadline <= $now
 RETURN run.client_id AS client_id, run.id AS id
-ORDER BY run.deadline
+ORDER BY run.status, run.deadline // as in the index
 LIMIT $limit

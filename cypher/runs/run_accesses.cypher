@@ -7,10 +7,13 @@ CYPHER 25
 // $before_id  string    and, at that time, with a lower id
 // $limit      int       the maximum number
 MATCH (access:Access {client_id: $client_id, run_id: $id})
-WHERE access.id IS NOT NULL // else no index is used
-  AND (access.at < $before OR (access.at = $before AND access.id < $before_id))
+USING INDEX access:Access(client_id, run_id, at, id)
+WHERE access.at <= $before AND access.id IS NOT NULL // else no index is used
+  // With OR the index would be read twice, and whole.
+  AND CASE WHEN access.at = $before THEN access.id < $before_id ELSE true END
 WITH access
-ORDER BY access.at DESC, access.id DESC
+// As in the index.
+ORDER BY access.client_id DESC, access.run_id DESC, access.at DESC, access.id DESC
 LIMIT $limit
 WITH
   access,

@@ -202,6 +202,27 @@ def indexes(name: str, plan: Plan) -> Iterator[str]:
         yield f"it finds nodes by {sorted(scans)}"
 
 
+INDEXED_ORDER = re.compile(
+    r"// As in the index\.\n\s*ORDER BY\s+(\w+\.\w+)|ORDER BY (\w+\.\w+).*// as in the index\n"
+)
+
+
+def ordering(name: str, plan: Plan) -> Iterator[str]:
+    """Say where a page is sorted that an index has in this order, so that all after it is read for each page.
+
+    The planner takes the order of an index if all its properties are named, and splits an OR of two of them
+    into two searches without an order.
+    """
+    text = TEXTS[name]
+    if re.search(r"\bOR \(?\w+\.\w+ [^()]*\$(?:before|after|place)_id", text):
+        yield "it tells the place of a page with OR"
+    for found in INDEXED_ORDER.finditer(text):
+        first = found[1] or found[2]
+        for kind, details in plan.operators:
+            if kind in {"Top", "Sort"} and details.startswith((f"`{first}`", first)):
+                yield f"its plan sorts by {first}"
+
+
 def other_side(name: str, plan: Plan, first: Plan) -> Iterator[str]:
     """Say where a text that means the other side still means this one, or is another query."""
     text = renamed(TEXTS[name], SECOND)
@@ -229,6 +250,12 @@ async def test_the_columns_are_the_fields_of_the_row(plans: Plans) -> None:
 
 async def test_nodes_are_found_by_an_index(plans: Plans) -> None:
     wrong = offenders(PLANNED, lambda name: indexes(name, plans[name]))
+    assert not wrong, "\n".join(wrong)
+
+
+async def test_a_page_is_read_in_the_order_of_its_index(plans: Plans) -> None:
+    assert len([name for name in PLANNED if INDEXED_ORDER.search(TEXTS[name])]) > 20
+    wrong = offenders(PLANNED, lambda name: ordering(name, plans[name]))
     assert not wrong, "\n".join(wrong)
 
 
@@ -280,6 +307,12 @@ async def test_the_schema_s_files_hold_administration_marks_for_jobs_and_repairs
             "retrieval/found_in_client",
             Plan("r", (), [("NodeVectorIndexSearch", "VECTOR INDEX another")]),
             "does not search memory_embedding",
+        ),
+        (
+            ordering,
+            "jobs/claim",
+            Plan("rw", (), [("Top", "`job.state` ASC, `job.run_at` ASC LIMIT 8")]),
+            "sorts by job.state",
         ),
     ],
 )
