@@ -278,6 +278,8 @@ async def show_change(memory: Graphmem, ids: Mapping[str, str]) -> None:
     )
     print(f"\n  the context of a turn, within {counted(TURN_TOKENS, 'token')}:\n")
     quote(turn.injection)
+    if turn.degraded:
+        print(f"\n  incomplete: {', '.join(turn.degraded)}")
 
 
 # A budgeted run
