@@ -85,9 +85,7 @@ async def test_the_program_prints_every_chapter(
     ]
     assert re.search(r"  2026-04-01  .*59 €", result.stdout)
     assert re.search(r"  2026-07-15  .*54 €", result.stdout)
-    # A turn has less than two seconds; a busy machine may need more, and then the program says so.
-    late = re.search(r"^  incomplete: .*\bdeadline\b", result.stdout, re.MULTILINE)
-    assert late or "│ ## Relevant Long-Term Memories" in result.stdout
+    assert "│ ## Relevant Long-Term Memories" in result.stdout
     tree = re.findall(
         r"(\S+) +([\d,]+) = ([\d,]+) spent \+ ([\d,]+) held \+ ([\d,]+) given \+ ([\d,]+) left",
         result.stdout,
