@@ -25,7 +25,8 @@ CALL (session) {
   WHERE message.idx IS NOT NULL
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.client_id, message.session_id, message.idx // as in the index
+  // As in the index.
+  ORDER BY message.client_id, message.session_id, message.idx
   LIMIT 1
 }
 RETURN collect(session {

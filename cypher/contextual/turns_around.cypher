@@ -26,7 +26,8 @@ CALL (place) {
     WHERE message.idx >= place.idx
       AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     RETURN message
-    ORDER BY message.client_id, message.session_id, message.idx // as in the index
+    // As in the index.
+    ORDER BY message.client_id, message.session_id, message.idx
     LIMIT $after
   }
   RETURN message

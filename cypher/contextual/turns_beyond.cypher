@@ -25,7 +25,8 @@ CALL () {
   WHERE message.idx >= $first AND message.idx <= $last AND NOT message.id IN $shown
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.client_id, message.session_id, message.idx // as in the index
+  // As in the index.
+  ORDER BY message.client_id, message.session_id, message.idx
   LIMIT $limit
 
   UNION ALL
@@ -34,7 +35,8 @@ CALL () {
   WHERE message.idx > $last AND NOT message.id IN $shown
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
-  ORDER BY message.client_id, message.session_id, message.idx // as in the index
+  // As in the index.
+  ORDER BY message.client_id, message.session_id, message.idx
   LIMIT $limit
 }
 RETURN collect(message {.id, .idx, .token_count}) AS rows

@@ -8,7 +8,7 @@ CYPHER 25
 MATCH (conversation:Conversation {client_id: $client_id})
 USING INDEX conversation:Conversation(client_id, created_at, id)
 WHERE conversation.created_at <= $before AND conversation.id IS NOT NULL
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN conversation.created_at = $before THEN conversation.id < $before_id ELSE true END
   // include tagged(conversation)
 WITH conversation

@@ -12,7 +12,8 @@ WHERE memory.position > $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include tagged
 WITH memory
-ORDER BY memory.client_id, memory.conversation_id, memory.position // as in the index
+// As in the index.
+ORDER BY memory.client_id, memory.conversation_id, memory.position
 LIMIT $limit
 // include first_texts
 RETURN collect({

@@ -12,7 +12,8 @@ WHERE memory.idx > $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include tagged
 WITH memory
-ORDER BY memory.client_id, memory.session_id, memory.idx // as in the index
+// As in the index.
+ORDER BY memory.client_id, memory.session_id, memory.idx
 LIMIT $limit
 // include first_texts
 RETURN collect({

@@ -18,7 +18,7 @@ RETURN
     MATCH (session:Session {client_id: $client_id, conversation_id: $id})
     WHERE session.external_id IS NOT NULL // as above
       AND session.started_at <= $before
-      // With OR the sessions would be read twice.
+      // With OR the sessions may be read twice.
       AND CASE WHEN session.started_at = $before THEN session.id < $before_id ELSE true END
     WITH session
     ORDER BY session.started_at DESC, session.id DESC

@@ -37,7 +37,8 @@ OPTIONAL CALL (episode) {
       WHERE other.end_at > $end_at
     }
   RETURN after
-  ORDER BY after.client_id, after.conversation_id, after.end_at, after.id // as in the index
+  // As in the index.
+  ORDER BY after.client_id, after.conversation_id, after.end_at, after.id
   LIMIT 1
 }
 OPTIONAL MATCH (before)-[old:NEXT]->(after)

@@ -28,6 +28,7 @@ RETURN
     MATCH (message:Message {client_id: $client_id, session_id: session.id})
     WHERE message.idx >= $from_idx AND message.idx <= $to_idx
     RETURN message.id
-    ORDER BY message.client_id, message.session_id, message.idx // as in the index
+    // As in the index.
+    ORDER BY message.client_id, message.session_id, message.idx
     LIMIT $limit
   } AS ids

@@ -9,7 +9,8 @@ CYPHER 25
 MATCH (message:Message {client_id: $client_id, session_id: $session_id})
 WHERE message.idx >= $from_idx
 WITH message
-ORDER BY message.client_id, message.session_id, message.idx // as in the index
+// As in the index.
+ORDER BY message.client_id, message.session_id, message.idx
 LIMIT $limit
 WITH collect(message) AS messages
 UNWIND range(0, size(messages) - 1) AS place

@@ -8,7 +8,7 @@ CYPHER 25
 // $limit      int       the maximum number
 MATCH (entry:Audit)
 WHERE entry.at <= $before AND entry.id IS NOT NULL // else no index is used
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN entry.at = $before THEN entry.id < $before_id ELSE true END
   AND ($asked = '' OR entry.client_id = $asked)
   AND ($outcome = '' OR entry.outcome = $outcome)

@@ -10,7 +10,8 @@ CALL () {
   MATCH (memory:Memory {client_id: $client_id})
   WHERE memory.id > $after AND memory[$property] IS NULL
   RETURN memory AS node
-  ORDER BY memory.client_id, memory.id // as in the index
+  // As in the index.
+  ORDER BY memory.client_id, memory.id
   LIMIT $limit
 
   UNION ALL
@@ -18,7 +19,8 @@ CALL () {
   MATCH (passage:Passage {client_id: $client_id})
   WHERE passage.id > $after AND passage[$property] IS NULL
   RETURN passage AS node
-  ORDER BY passage.client_id, passage.id // as in the index
+  // As in the index.
+  ORDER BY passage.client_id, passage.id
   LIMIT $limit
 }
 WITH node

@@ -13,7 +13,8 @@ CALL (state) {
   MATCH (job:Job)
   WHERE job.state = state AND job.run_at <= $now AND job.kind IN $kinds
   RETURN job
-  ORDER BY job.state, job.run_at // as in the index
+  // As in the index.
+  ORDER BY job.state, job.run_at
   LIMIT 8
 }
 // A random one of the first jobs, so that workers seldom compete for the same job.

@@ -11,7 +11,7 @@ MATCH (job:Job {client_id: $client_id})
 WHERE job.id IS NOT NULL AND job.state IN $states
   AND (size($kinds) = 0 OR job.kind IN $kinds)
   AND job.created_at <= $before
-  // With OR the jobs would be read twice.
+  // With OR the jobs may be read twice.
   AND CASE WHEN job.created_at = $before THEN job.id < $before_id ELSE true END
 RETURN
   job.id AS id,

@@ -21,7 +21,7 @@ CALL (kind, active) {
     AND memory.source_type IS NOT NULL AND memory.source_id IS NOT NULL
     AND memory.conversation_id IS NOT NULL AND memory.importance IS NOT NULL
     AND memory.id IS NOT NULL // all properties: else the index is not used
-    // With OR the index would be read twice, and whole.
+    // With OR the index may be read twice, and whole.
     AND CASE WHEN memory.occurred_at = $place THEN memory.id > $place_id ELSE true END
     // include list_conditions
   RETURN memory

@@ -5,7 +5,8 @@ CYPHER 25
 MATCH (memory:Memory {passages_due: true, client_id: $client_id})
 WHERE memory.id IS NOT NULL // names every property: else the index is not used
 WITH memory
-ORDER BY memory.passages_due, memory.client_id, memory.id // as in the index
+// As in the index.
+ORDER BY memory.passages_due, memory.client_id, memory.id
 LIMIT 1
 RETURN memory.id AS id, memory.text AS text, COUNT {
   (memory)<-[:PASSAGE_OF]-(:Passage {client_id: $client_id})

@@ -6,6 +6,7 @@ CYPHER 25
 MATCH (memory:Memory {names_due: true, client_id: $client_id})
 WHERE memory.id IS NOT NULL // names every property: else the index is not used
 WITH memory
-ORDER BY memory.names_due, memory.client_id, memory.id // as in the index
+// As in the index.
+ORDER BY memory.names_due, memory.client_id, memory.id
 LIMIT $limit
 RETURN collect(memory {.id, text: coalesce(memory.search_text, memory.text, '')}) AS rows

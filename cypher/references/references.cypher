@@ -15,7 +15,7 @@ WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
   AND reference.active = true
   AND (size($types) = 0 OR reference.source_type IN $types)
   // include tagged(reference)
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN reference.occurred_at = $before THEN reference.id < $before_id ELSE true END
 WITH reference
 // As in the index.

@@ -9,7 +9,7 @@ CYPHER 25
 MATCH (review:Review {client_id: $client_id, conversation_id: $conversation_id})
 USING INDEX review:Review(client_id, conversation_id, at)
 WHERE review.at >= $after AND review.state = 'pending'
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN review.at = $after THEN review.id > $after_id ELSE true END
 WITH review
 // As in the index.

@@ -10,7 +10,7 @@ CYPHER 25
 MATCH (review:Review {client_id: $client_id})
 WHERE review.state IN $states AND review.at <= $before
   AND (size($conversation_ids) = 0 OR review.conversation_id IN $conversation_ids)
-  // With OR the reviews would be read twice.
+  // With OR the reviews may be read twice.
   AND CASE WHEN review.at = $before THEN review.id < $before_id ELSE true END
 WITH review
 ORDER BY review.at DESC, review.id DESC

@@ -8,6 +8,7 @@ MATCH (run:Run {client_id: $client_id, status: 'active'})
 USING INDEX run:Run(client_id, status, deadline)
 WHERE run.deadline <= $now
 WITH run
-ORDER BY run.client_id, run.status, run.deadline, run.id // as in the index
+// As in the index.
+ORDER BY run.client_id, run.status, run.deadline, run.id
 LIMIT $limit
 RETURN collect({client_id: run.client_id, id: run.id}) AS rows

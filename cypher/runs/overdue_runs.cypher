@@ -6,5 +6,6 @@ CYPHER 25
 MATCH (run:Run)
 WHERE run.status = 'active' AND run.deadline <= $now
 RETURN run.client_id AS client_id, run.id AS id
-ORDER BY run.status, run.deadline // as in the index
+// As in the index.
+ORDER BY run.status, run.deadline
 LIMIT $limit

@@ -9,7 +9,7 @@ CYPHER 25
 MATCH (access:Access {client_id: $client_id, run_id: $id})
 USING INDEX access:Access(client_id, run_id, at, id)
 WHERE access.at <= $before AND access.id IS NOT NULL // else no index is used
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN access.at = $before THEN access.id < $before_id ELSE true END
 WITH access
 // As in the index.

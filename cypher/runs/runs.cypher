@@ -10,7 +10,7 @@ MATCH (run:Run {client_id: $client_id})
 WHERE run.id IS NOT NULL // else no index is used
   AND run.status IN $statuses
   AND run.started_at <= $before
-  // With OR the runs would be read twice.
+  // With OR the runs may be read twice.
   AND CASE WHEN run.started_at = $before THEN run.id < $before_id ELSE true END
 WITH run
 ORDER BY run.started_at DESC, run.id DESC

@@ -13,7 +13,7 @@ WHERE summary.occurred_at >= $since AND summary.occurred_at <= $before
   AND summary.id IS NOT NULL
   AND summary.active = true
   AND (size($types) = 0 OR summary.source_type IN $types)
-  // With OR the index would be read twice, and whole.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN summary.occurred_at = $before THEN summary.id < $before_id ELSE true END
 WITH summary
 // As in the index.

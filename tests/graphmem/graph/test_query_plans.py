@@ -202,22 +202,19 @@ def indexes(name: str, plan: Plan) -> Iterator[str]:
         yield f"it finds nodes by {sorted(scans)}"
 
 
-INDEXED_ORDER = re.compile(
-    r"// As in the index\.\n\s*ORDER BY\s+(\w+\.\w+)|ORDER BY (\w+\.\w+).*// as in the index\n"
-)
+INDEXED_ORDER = re.compile(r"// As in the index\.\n\s*ORDER BY\s+(\w+\.\w+)")
 
 
 def ordering(name: str, plan: Plan) -> Iterator[str]:
     """Say where a page is sorted that an index has in this order, so that all after it is read for each page.
 
-    The planner takes the order of an index if all its properties are named, and splits an OR of two of them
-    into two searches without an order.
+    The planner takes the order of an index if all its properties are named, and may split an OR of two of
+    them into two searches without an order.
     """
     text = TEXTS[name]
     if re.search(r"\bOR \(?\w+\.\w+ [^()]*\$(?:before|after|place)_id", text):
         yield "it tells the place of a page with OR"
-    for found in INDEXED_ORDER.finditer(text):
-        first = found[1] or found[2]
+    for first in INDEXED_ORDER.findall(text):
         for kind, details in plan.operators:
             if kind in {"Top", "Sort"} and details.startswith((f"`{first}`", first)):
                 yield f"its plan sorts by {first}"
