@@ -93,7 +93,7 @@ class-cache: $(VENV)/development.stamp
 
 .PHONY: slow
 slow: $(VENV)/development.stamp class-cache
-	@$(PYTEST) -m slow
+	@$(PYTEST) -rs -m slow
 
 # A real server with a small model, outside the environment: only these tests use it.
 LLM = $(VENV)/llm
@@ -283,7 +283,8 @@ chaos: $(VENV)/development.stamp
 		GRAPHMEM_CHAOS_OPERATIONS=$(or $(OPERATIONS),500) $(BIN)/python -m pytest -q \
 		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py \
 		tests/graphmem/retrieval/test_reads_beside_writes.py tests/graphmem/forgetting/test_histories.py \
-		tests/graphmem/test_reembedding.py
+		tests/graphmem/test_reembedding.py tests/graphmem/memories/test_delete.py \
+		tests/graphmem/exports/test_round_trip.py
 
 .PHONY: faults
 faults: $(VENV)/development.stamp

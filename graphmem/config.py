@@ -135,6 +135,15 @@ class Settings(Struct, frozen=True, kw_only=True):
             "balancer sends elsewhere before it closes",
         ),
     ] = 0
+    warm_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="how long the start may prepare the first answers before /health/ready is 200; "
+            "0: not at all, and these take longer",
+        ),
+    ] = 60
     neo4j_uri: Annotated[
         Annotated[str, Meta(pattern=NEO4J_URI)] | None,
         Meta(
@@ -308,6 +317,7 @@ class SettingsGiven(TypedDict, total=False):
     limits_file: Path | str | None
     connections: int
     drain_seconds: int
+    warm_seconds: int
     neo4j_uri: str | None
     neo4j_user: str
     neo4j_password: str

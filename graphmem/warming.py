@@ -26,9 +26,6 @@ from graphmem.runtime import Runtime
 from graphmem.search.ask import search
 from graphmem.search.types import SearchQuery
 
-WARM_SECONDS = 60.0
-"""The longest time that warming delays the start."""
-
 CLIENTS, OF_CLIENT = 8, 8
 """The clients that are asked for, the first by their ids, and the questions to each."""
 
@@ -60,9 +57,13 @@ FILTERS: Sequence[dict[str, Any]] = (
 
 
 async def warm(runtime: Runtime) -> None:
-    """Ask recall, search and contextual search for the store's own memories. Never raises."""
+    """Ask recall, search and contextual search for the store's own memories. Never raises.
+
+    It ends after the setting `warm_seconds`.
+    """
+    seconds = runtime.settings.warm_seconds
     try:
-        async with asyncio.timeout(WARM_SECONDS):
+        async with asyncio.timeout(seconds):
             sampled = await _sample(runtime.graph.impatient())
             for filters in FILTERS:
                 await recall(_question(NOBODY_S, **filters), _context(runtime, NOBODY_S))
@@ -73,7 +74,7 @@ async def warm(runtime: Runtime) -> None:
             if runtime.recorder is not None:
                 await runtime.recorder.prepare()
     except TimeoutError:
-        log.info("warming ended after %g s; the next answers may take longer", WARM_SECONDS)
+        log.info("warming ended after %g s; the next answers may take longer", seconds)
     except Exception as problem:
         log.info("the first answers may take longer: %s", traced(problem))
 

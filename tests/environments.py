@@ -9,7 +9,10 @@ TERMINAL = {"COLUMNS", "LINES"}
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """Return the environment of a user whose graphmem uses the Neo4j of these settings."""
+    """Return the environment of a user whose graphmem uses the Neo4j of these settings.
+
+    A service is ready before its first answers are prepared, which takes longer than most tests.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -20,4 +23,5 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "GRAPHMEM_NEO4J_URI": str(settings.neo4j_uri),
         "GRAPHMEM_NEO4J_USER": settings.neo4j_user,
         "GRAPHMEM_NEO4J_PASSWORD": settings.neo4j_password,
+        "GRAPHMEM_WARM_SECONDS": "0",
     }

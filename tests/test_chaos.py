@@ -1,5 +1,6 @@
 """Kill -9 during writes: acknowledged messages are stored, in order, and nothing is stored in part.
 
+Only `make chaos` runs these; tests/test_faults.py kills both at every change, with fewer writes.
 `GRAPHMEM_CHAOS_MESSAGES` is the number of messages to write (`make chaos` writes 10,000), and
 `GRAPHMEM_CHAOS_BACK_SECONDS` the limit from Neo4j's first answer until the service is ready (there: 10).
 """
@@ -23,12 +24,12 @@ from graphmem import config
 from graphmem.config import Settings
 from graphmem.runtime import database
 from graphmem.server.private import status
-from tests.thorough import THOROUGH
+from tests.thorough import only_thorough
 
-pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
+pytestmark = [pytest.mark.usefixtures("own_server", "killed_processes"), only_thorough]
 
 MESSAGES = int(os.environ.get("GRAPHMEM_CHAOS_MESSAGES", "600"))
-SHOTS = 2 if THOROUGH else 1
+SHOTS = 2
 """The kills while messages are written."""
 
 BATCH = 10

@@ -1,5 +1,6 @@
 """Kill -9 of Neo4j during budgeted runs: every budget balances, nothing is charged twice or lost.
 
+Only `make chaos` runs this; the callers of tests/test_faults.py have a few runs too.
 `GRAPHMEM_CHAOS_OPERATIONS` is the number of operations (`make chaos` performs 500 on 20 runs).
 """
 
@@ -20,13 +21,13 @@ from graphmem.runtime import database
 from graphmem.server.private import status
 from tests.budgeted import STORED, below, check, span
 from tests.test_chaos import Service, answers, service
-from tests.thorough import THOROUGH
+from tests.thorough import only_thorough
 
-pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
+pytestmark = [pytest.mark.usefixtures("own_server", "killed_processes"), only_thorough]
 
 OPERATIONS = int(os.environ.get("GRAPHMEM_CHAOS_OPERATIONS", "60"))
 RUNS = 20 if OPERATIONS >= 500 else 5
-SHOTS = 2 if THOROUGH else 1
+SHOTS = 2
 RUN_TOKENS = 1_500
 PATH = "/api/v0/rlm/sessions"
 

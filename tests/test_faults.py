@@ -58,6 +58,8 @@ SMALL = {
 if faulted.OUT:
     # The times of the table are those of a user's Neo4j, for which no classes are kept.
     SMALL["JDK_JAVA_OPTIONS"] = class_cache.OPTIONS
+else:
+    SMALL["GRAPHMEM_WARM_SECONDS"] = "0"
 
 STORE = ("neo4j", "data", "databases", "neo4j")
 

@@ -5,6 +5,8 @@ things below is *slow*; it uses the fixture of that name, by itself or through a
 test is *unit*.
 """
 
+import os
+import time
 from collections.abc import Iterable
 
 import pytest
@@ -42,6 +44,9 @@ LONG = (
 )
 """The files with tests of more than a minute."""
 
+UNTIL = float(os.environ.get("GRAPHMEM_TEST_UNTIL", "inf"))
+"""The time, in seconds since 1970, after which no slow test begins."""
+
 
 def tier(fixtures: Iterable[str]) -> str:
     """Return the name of the tier of a test that uses these fixtures."""
@@ -71,6 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(tier(getattr(item, "fixturenames", ())))
     live = {item.path for item in items if item.get_closest_marker("live")}
     items.sort(key=lambda item: (not item.nodeid.startswith(LONG), item.path not in live))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a slow test for which CI has no time left, which it says at the end."""
+    if time.time() > UNTIL and item.get_closest_marker("slow"):
+        pytest.skip("no time was left for it: `make slow` runs all")
 
 
 @pytest.fixture(scope="session")

@@ -185,6 +185,8 @@ def responsive() -> Iterator[None]:
 
 async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: Progress) -> None:
     """Let a database that has just started plan the first queries in advance, and read its indexes."""
+    if not runtime.settings.warm_seconds:
+        return
     progress("preparing the first answers")
     if background is not None:
         await background.prepare()
@@ -212,7 +214,7 @@ def _preparing_turns_later(runtime: Runtime) -> AbstractAsyncContextManager[None
 
     A turn may still search for its window then: soon is enough for that.
     """
-    if runtime.llm is not None:
+    if runtime.llm is not None or not runtime.settings.warm_seconds:
         return contextlib.nullcontext()
     return preparing_turns(runtime.context_here("", in_background=True), rest=REST_SECONDS)
 

@@ -50,6 +50,7 @@ LIMITS = (
     "limits_file",
     "connections",
     "drain_seconds",
+    "warm_seconds",
 )
 LISTENING = (
     "host",

@@ -45,19 +45,16 @@ TURNS_PREPARED = ("graphmem_api.serve.prepare_turns", "graphmem.hypotheses.ask.p
 """What prepares turns before the first answer, and beside it."""
 
 
-def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have what is served be a graphmem that is running already, and that has its answers prepared."""
+def have_running(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, *, warm_seconds: int = 0
+) -> None:
+    """Have what is served be a graphmem that is running already, and prepare its answers for so long."""
 
     @asynccontextmanager
     async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
-        yield replace(runtime, settings=settings)
-
-    async def prepare(what: object) -> None:
-        pass
+        yield replace(runtime, settings=replace(settings, warm_seconds=warm_seconds))
 
     monkeypatch.setattr(graphmem_api.serve, "running", already)
-    for name in ("graphmem_api.serve.warm", *TURNS_PREPARED):
-        monkeypatch.setattr(name, prepare)
 
 
 @pytest.fixture
@@ -780,22 +777,27 @@ async def test_no_garbage_collection_looks_through_the_application(
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-async def test_turns_are_prepared_once_with_a_model_before_the_first_answer(
-    offline: Runtime, monkeypatch: pytest.MonkeyPatch, thinks: bool
+@pytest.mark.parametrize("warm_seconds", [60, 0])
+async def test_answers_and_turns_are_prepared_once_unless_the_start_may_take_no_time_for_it(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch, thinks: bool, warm_seconds: int
 ) -> None:
     prepared: list[str] = []
+
+    async def warm(runtime: Runtime) -> None:
+        prepared.append("answers")
 
     async def prepare(context: Any) -> None:
         prepared.append(context.client_id)
 
     model = LanguageModel("http://localhost:1", "small") if thinks else None
-    have_running(replace(offline, llm=model), monkeypatch)
+    have_running(replace(offline, llm=model), monkeypatch, warm_seconds=warm_seconds)
+    monkeypatch.setattr("graphmem_api.serve.warm", warm)
     for name in TURNS_PREPARED:
         monkeypatch.setattr(name, prepare)
     monkeypatch.setattr("graphmem_api.serve.REST_SECONDS", 0.0)
     async with served(config.load({}, port=0, jobs="off")):
         await asyncio.sleep(0.2)
-    assert prepared == [""]
+    assert prepared == (["answers", ""] if warm_seconds else [])
     if model is not None:
         await model.close()
 
@@ -811,7 +813,7 @@ async def test_a_database_that_was_restarted_plans_its_queries_again(
     async def prepare(context: Any) -> None:
         prepared.append("turns")
 
-    have_running(offline, monkeypatch)
+    have_running(offline, monkeypatch, warm_seconds=60)
     monkeypatch.setattr("graphmem_api.serve.warm", warm)
     monkeypatch.setattr("graphmem_api.serve.prepare_turns", prepare)
     async with served(config.load({}, port=0, jobs="off")):

@@ -787,7 +787,7 @@ async def test_a_new_installation_needs_a_url_that_answers(own_settings: Setting
             pass
 
 
-BULK = 20_000 if THOROUGH else 6_000
+BULK = 20_000 if THOROUGH else 2_000
 
 
 def unreliable(number: int) -> Misbehaviour | int | None:

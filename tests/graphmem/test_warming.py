@@ -1,5 +1,6 @@
 """What is asked before readiness: the store's own memories, without a trace."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -99,3 +100,16 @@ async def test_a_store_that_does_not_answer_only_delays_the_start(
     caplog.set_level("INFO", logger="graphmem.warming")
     await warm(runtime)
     assert "the first answers may take longer: Unavailable" in caplog.text
+
+
+async def test_warming_ends_after_the_time_that_the_start_may_take_for_it(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hang(question: Question, context: Context) -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(warming, "recall", hang)
+    caplog.set_level("INFO", logger="graphmem.warming")
+    brief = replace(runtime, settings=replace(runtime.settings, warm_seconds=1))
+    await asyncio.wait_for(warm(brief), 300)
+    assert "warming ended after 1 s; the next answers may take longer" in caplog.text

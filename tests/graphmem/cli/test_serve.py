@@ -44,7 +44,9 @@ def test_an_address_for_everybody_needs_keys(graphmem):
 
 
 def test_its_log_can_be_json_in_every_line(started):
-    process = started("serve", "--port", "0", "--log-format", "json", "--jobs", "off")
+    process = started(
+        *("serve", "--port", "0", "--log-format", "json", "--jobs", "off", "--warm-seconds", "60")
+    )
     begun = [json.loads(process.stdout.readline())]
     while "url" not in begun[-1]:
         begun.append(json.loads(process.stdout.readline()))

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
 from tests.expired import expire_all
-from tests.thorough import THOROUGH
+from tests.thorough import only_thorough
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS, ROUNDS = 24, 2
@@ -412,12 +412,12 @@ async def test_a_history_that_is_forgotten_in_other_ways_equals_its_model(
     await live_shortly(memory, rival, seed=seed)
 
 
-@pytest.mark.parametrize("seed", range(100, 102 if THOROUGH else 101))
+@only_thorough
+@pytest.mark.parametrize("seed", range(100, 102))
 async def test_a_long_history_equals_its_model(
     memory: Graphmem, rival: Graphmem, runtime: Runtime, bulk_data: None, seed: int
 ) -> None:
     chance = random.Random(seed)
     history = History(memory, runtime, chance)
-    steps = 60 if THOROUGH else 40
-    await live_on(history, rival, steps=steps, ways=chance.sample(WAYS, len(WAYS)))
+    await live_on(history, rival, steps=60, ways=chance.sample(WAYS, len(WAYS)))
     assert history.forgotten

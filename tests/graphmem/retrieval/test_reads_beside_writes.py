@@ -204,7 +204,7 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
 
 @pytest.mark.usefixtures("bulk_data")
 async def test_one_version_is_shown_beside_many_writes(chains: Chains):
-    reads, changes = (50, 200) if THOROUGH else (20, 80)
+    reads, changes = (50, 200) if THOROUGH else (10, 40)
     assert await wrong_reads(chains, reads=reads, changes=changes) == []
 
 
