@@ -8,11 +8,15 @@ CYPHER 25
 // $before_id  string        and, at that time, with a lower id
 // $limit      int           the maximum number
 MATCH (job:Job {client_id: $client_id})
-WHERE job.id IS NOT NULL AND job.state IN $states
-  AND (size($kinds) = 0 OR job.kind IN $kinds)
-  AND job.created_at <= $before
-  // With OR the jobs may be read twice.
+USING INDEX job:Job(client_id, created_at, id)
+WHERE job.created_at <= $before AND job.id IS NOT NULL // else no index is used
+  AND job.state IN $states AND (size($kinds) = 0 OR job.kind IN $kinds)
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN job.created_at = $before THEN job.id < $before_id ELSE true END
+WITH job
+// As in the index.
+ORDER BY job.client_id DESC, job.created_at DESC, job.id DESC
+LIMIT $limit
 RETURN
   job.id AS id,
   job.kind AS kind,
@@ -24,4 +28,3 @@ RETURN
   job.finished_at AS finished_at,
   job.error AS error
 ORDER BY created_at DESC, id DESC
-LIMIT $limit

@@ -8,12 +8,15 @@ CYPHER 25
 // $before_id         string        and, at that time, with a lower id
 // $limit             int           the maximum number
 MATCH (review:Review {client_id: $client_id})
-WHERE review.state IN $states AND review.at <= $before
+USING INDEX review:Review(client_id, at, id)
+WHERE review.at <= $before AND review.id IS NOT NULL // else no index is used
+  AND review.state IN $states
   AND (size($conversation_ids) = 0 OR review.conversation_id IN $conversation_ids)
-  // With OR the reviews may be read twice.
+  // With OR the index may be read twice, and whole.
   AND CASE WHEN review.at = $before THEN review.id < $before_id ELSE true END
 WITH review
-ORDER BY review.at DESC, review.id DESC
+// As in the index.
+ORDER BY review.client_id DESC, review.at DESC, review.id DESC
 LIMIT $limit
 WITH
   review,
@@ -36,6 +39,7 @@ WITH
       }
     }
   } AS episodes
+ORDER BY review.at DESC, review.id DESC
 RETURN collect(review {
   .id, .conversation_id, .state,
   query: nullIf(review.query, ''),
