@@ -136,15 +136,16 @@ async def migrate(
             (graph.on(stored.side), stored.dimensions) if stored else (graph, dimensions)
         )
         missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
+        is_new = len(missing) == len(files) and stored is None
         for number, file in enumerate(missing):
             progress("preparing the schema", number, len(missing))
-            await _apply(graph, file, dimensions)
+            # A new store has nothing to mend, and statements that mend take long to plan.
+            await _apply(graph, file, dimensions, mends=not is_new)
         created, left = await _repair(graph, _needed(files, stored, graph.side, dimensions))
         # In the lock's transaction, which is exempt from the server's time limit for transactions.
         await (await lock.run(f"CALL db.awaitIndexes({INDEX_SECONDS})")).consume()
     if missing:
         progress("preparing the schema", len(missing), len(missing))
-    is_new = len(missing) == len(files)
     done = Migrated(applied=missing, created=[*([] if is_new else begun), *created], missing=left)
     _log_repairs(done)
     return done
@@ -340,9 +341,11 @@ async def _lock(graph: Graph) -> AsyncIterator[neo4j.AsyncTransaction]:
         await transaction.commit()
 
 
-async def _apply(graph: Graph, file: SchemaFile, dimensions: int) -> None:
+async def _apply(graph: Graph, file: SchemaFile, dimensions: int, *, mends: bool) -> None:
+    """Apply a file, with or without the statements that mend stored data, and record it."""
     for statement in file.statements:
-        await graph.execute(renamed(statement, graph.side), dimensions=dimensions)
+        if mends or DROPPED.search(statement) or CREATED.search(statement):
+            await graph.execute(renamed(statement, graph.side), dimensions=dimensions)
     await graph.write(
         lambda transaction: transaction.rows(
             RECORD_MIGRATION, number=file.number, name=file.name, sha256=file.sha256

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -142,6 +143,21 @@ async def test_a_fresh_database_gets_every_file_in_order_with_its_hash(fresh: Gr
     found = await indexes(fresh)
     assert {"memory_embedding", "memory_text", "memory_id", "migration_number"} <= set(found)
     assert set(found.values()) == {"ONLINE"}
+
+
+async def test_a_new_store_is_not_mended(fresh: Graph, monkeypatch: pytest.MonkeyPatch):
+    sent: list[str] = []
+    execute = Graph.execute
+
+    async def noted(graph: Graph, text: str, **parameters: Any) -> Any:
+        sent.append(text)
+        return await execute(graph, text, **parameters)
+
+    monkeypatch.setattr(Graph, "execute", noted)
+    await migrated(fresh)
+
+    assert len(sent) > 60
+    assert [text for text in sent if "IN TRANSACTIONS" in text] == []
 
 
 async def test_the_vector_index_has_the_length_of_the_installation_s_embeddings(fresh: Graph):
