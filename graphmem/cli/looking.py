@@ -10,7 +10,17 @@ import click
 import msgspec
 
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
-from graphmem.cli.showing import bar, branches, cut, drawable, lane, say_json, stacked, width
+from graphmem.cli.showing import (
+    LONGEST_BAR,
+    bar,
+    branches,
+    cut,
+    drawable,
+    lane,
+    say_json,
+    stacked,
+    width,
+)
 from graphmem.config import Settings
 from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import counted
@@ -28,7 +38,6 @@ MOMENTS = {"occasions": "at", "steps": "valid_at"}
 TIMES = "all times"
 """The key of all times of a row, which is the name of no column."""
 
-LONGEST_BAR = 40
 LEGEND = "█ spent  ▓ held  ▒ given to children  ░ remaining"
 
 PATTERNS_EPILOG = """\b
