@@ -120,6 +120,7 @@ class _DryRun(Exception):
 
 
 SELECTED = Query("forgetting/selected", WrittenMemory)
+SELECTED_OF_CLIENT = Query("forgetting/selected_of_client", WrittenMemory)
 ALL_NAMES = Query("forgetting/all_names", AllNames)
 ERASE_NAMED_RECORDS = Query("forgetting/erase_named_records", NamedRecords, writes=True)
 ERASE_EMPTY_SESSION = Query("forgetting/erase_empty_session", RowsWritten, writes=True)
@@ -145,7 +146,7 @@ async def forget(asked: ForgetAsked, context: Context) -> Receipt:
         asked, session_id=await own_session_id(asked.session_id, asked.conversation_id, context)
     )
     selection = await _selection(asked, context)
-    word = None if asked.name is None else selection["word"]
+    word = None if asked.name is None else selection.parameters["word"]
     memories, others, ids = await _erase_selected(
         selection, context, word=word, dry_run=asked.dry_run
     )
@@ -284,8 +285,15 @@ def _quoted(form: str) -> str:
     )
 
 
-async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
-    """Return the parameters of `selected`. Raises `InvalidInput` without a condition that can hold."""
+class Selection(Struct, frozen=True):
+    """The query that finds what is to be forgotten, batch by batch, and its parameters."""
+
+    query: Query[WrittenMemory]
+    parameters: Mapping[str, Any]
+
+
+async def _selection(asked: ForgetAsked, context: Context) -> Selection:
+    """Return what selects the memories. Raises `InvalidInput` without a condition that can hold."""
     given = asdict(replace(asked, dry_run=False))
     if not any(given.values()):
         raise InvalidInput(
@@ -300,22 +308,24 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
     if form := normalized(name):
         [known] = await context.graph.rows(ALL_NAMES, client_id=context.client_id, normalized=form)
         names = known.names
-    return {
-        "ids": list(dict.fromkeys(asked.memory_ids or ())),
+    parameters = {
         "names": names if form else [name] if name else [],
         "speakers": [form for one in names for form in lower_forms(one)],
         "written": searched.written,
         "word": searched.pattern,
-        "conversation_id": asked.conversation_id or "",
         "session_id": asked.session_id or "",
         "tags": passing(asked.tags),
         "since": since,
         "until": until,
     }
+    ids, conversation_id = list(dict.fromkeys(asked.memory_ids or ())), asked.conversation_id or ""
+    if not ids and not conversation_id:
+        return Selection(SELECTED_OF_CLIENT, parameters)
+    return Selection(SELECTED, parameters | {"ids": ids, "conversation_id": conversation_id})
 
 
 async def _erase_selected(
-    selection: Mapping[str, Any], context: Context, *, word: str | None, dry_run: bool
+    selection: Selection, context: Context, *, word: str | None, dry_run: bool
 ) -> tuple[Counter[str], Counter[str], Set[str]]:
     """Delete the selected memories in batches; in a dry run each batch is rolled back.
 
@@ -327,7 +337,11 @@ async def _erase_selected(
     after, counted = "", set[str]()
     while True:
         rows = await context.graph.rows(
-            SELECTED, client_id=context.client_id, after=after, limit=ERASED_AT_ONCE, **selection
+            selection.query,
+            client_id=context.client_id,
+            after=after,
+            limit=ERASED_AT_ONCE,
+            **selection.parameters,
         )
         if not rows and (after or word is None):
             return memories, others, counted

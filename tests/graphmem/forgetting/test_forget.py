@@ -224,6 +224,30 @@ async def test_an_empty_session_goes_only_with_its_own_conversation(told: Told) 
     assert (gone.sessions, (await memory.sessions(told.conversation)).total) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"conversation_id": "another"},
+        {"session_id": "another"},
+        {"tags": ["another"]},
+        {"since": THEN.replace(year=THEN.year + 1)},
+        {"name": "Zebulon Quillfeather"},
+    ],
+    ids=lambda condition: next(iter(condition)),
+)
+async def test_an_id_is_forgotten_only_if_the_other_condition_holds(
+    told: Told, condition: dict[str, Any]
+) -> None:
+    await told.memory.open_conversation("another")
+    asked: dict[str, Any] = {"memory_ids": [told.secret], **condition}
+
+    counted = await told.memory.forget(**asked, dry_run=True)
+    receipt = await told.memory.forget(**asked)
+
+    assert counted.memories == receipt.memories == {}
+    assert (await told.memory.memory(told.secret)).text == SECRET
+
+
 async def test_a_name_takes_questions_and_titles_along(told: Told, runtime: Runtime) -> None:
     receipt = await told.memory.forget(name="Anna Petrova")
     assert (receipt.reads, receipt.titles) == (1, 1)
