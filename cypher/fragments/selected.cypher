@@ -1,5 +1,6 @@
 // `memory` meets the conditions of a caller who selects what is forgotten.
 //
+// $client_id   string        the client
 // $session_id  string        the session, '' for all
 // $since       datetime      the first occurred_at that passes
 // $until       datetime      the upper bound of occurred_at, exclusive
