@@ -1,6 +1,8 @@
 """The soak, for seconds instead of minutes; and what its report is made of."""
 
+import asyncio
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from bench.callers import (
     Outcome,
     _in_order as in_order,
     _of_runs as of_runs,
+    calling,
     unexplained,
 )
 from bench.service import Service, serving
@@ -103,16 +106,27 @@ def test_a_process_grows_as_its_longest_life_does_once_it_has_settled() -> None:
     assert growth(young) is None
 
 
+async def answered(service: Service, kinds: set[str]) -> None:
+    """Have other callers work until each kind was answered: a database that has just started is slow."""
+    async with calling(service.url, 8) as ledgers, asyncio.timeout(600):
+        while not kinds <= {
+            one.kind for ledger in ledgers for one in ledger.outcomes if one.code[0] == "2"
+        }:
+            await asyncio.sleep(0.1)
+
+
 async def test_a_soak_of_seconds_loses_nothing(
     tmp_path: Path, own_server: None, killed_processes: None
 ) -> None:
     small = {
         "GRAPHMEM_NEO4J_HEAP": "384m",
         "GRAPHMEM_NEO4J_PAGE_CACHE": "64m",
+        "GRAPHMEM_WARM_SECONDS": "0",
         "JDK_JAVA_OPTIONS": os.environ["JDK_JAVA_OPTIONS"],
     }
     told: list[str] = []
     async with serving(tmp_path / "data", small) as service:
+        await answered(service, {"messages", "facts", "runs", "deletes", "recall", "lists"})
         soak = Soak(service, callers=8, tell=told.append)
         await soak.run(seconds=10, every=10)
     assert status(service.data_dir) is None
@@ -124,8 +138,9 @@ async def test_a_soak_of_seconds_loses_nothing(
     stored = report["stored"]
     assert stored["acknowledged"] > 0
     assert [stored[name] for name in ("lost", "doubled", "half", "unbalanced")] == [0, 0, 0, 0]
-    kinds = {"messages", "facts", "runs", "deletes", "recall", "lists"}
-    assert kinds <= set(report["by kind"])
+    asked = Counter(one.kind for ledger in soak.ledgers for one in ledger.outcomes)
+    assert report["by kind"] == dict(asked)
+    assert len(asked) > 1
     # A busy machine is slow: only the comparison counts here.
     assert passed(report | {"faults": [], "memory": {}, "unexplained": {}})
     assert "acknowledged" in shown(report)
