@@ -34,9 +34,9 @@ TIERS = {
 LONG = (
     "tests/test_faults.py",
     "tests/graphmem/retrieval/test_reads_beside_writes.py",
-    "tests/test_chaos_runs.py",
-    "tests/test_chaos.py",
     "tests/test_rolling.py",
+    "tests/bench/test_soak.py",
+    "tests/graphmem/cli/test_backup.py",
     "tests/graphmem/test_reembedding.py",
     "tests/graphmem/retrieval/test_finding_live.py",
     "tests/graphmem/cli/test_doctor.py",

@@ -184,7 +184,10 @@ def responsive() -> Iterator[None]:
 
 
 async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: Progress) -> None:
-    """Let a database that has just started plan the first queries in advance, and read its indexes."""
+    """Let a database that has just started plan the first queries in advance, and read its indexes.
+
+    With a setting `warm_seconds` of 0 the start takes no time for it.
+    """
     if not runtime.settings.warm_seconds:
         return
     progress("preparing the first answers")

@@ -9,7 +9,7 @@ CYPHER 25
 CALL () {
   UNWIND $ids AS id
   MATCH (memory:Memory {client_id: $client_id, id: id})
-  WHERE '' = $conversation_id OR memory.conversation_id = $conversation_id
+  WHERE $conversation_id = '' OR memory.conversation_id = $conversation_id
   RETURN memory
 
   UNION ALL

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +123,12 @@ async def test_a_soak_of_seconds_loses_nothing(
         "GRAPHMEM_WARM_SECONDS": "0",
         "JDK_JAVA_OPTIONS": os.environ["JDK_JAVA_OPTIONS"],
     }
+    kinds = {"messages", "facts", "runs", "deletes", "recall", "lists"}
     told: list[str] = []
     async with serving(tmp_path / "data", small) as service:
-        await answered(service, {"messages", "facts", "runs", "deletes", "recall", "lists"})
+        await answered(service, kinds)
         soak = Soak(service, callers=8, tell=told.append)
-        await soak.run(seconds=10, every=10)
+        await soak.run(seconds=60, every=60)
     assert status(service.data_dir) is None
     report = soak.report()
 
@@ -138,9 +138,7 @@ async def test_a_soak_of_seconds_loses_nothing(
     stored = report["stored"]
     assert stored["acknowledged"] > 0
     assert [stored[name] for name in ("lost", "doubled", "half", "unbalanced")] == [0, 0, 0, 0]
-    asked = Counter(one.kind for ledger in soak.ledgers for one in ledger.outcomes)
-    assert report["by kind"] == dict(asked)
-    assert len(asked) > 1
+    assert kinds <= set(report["by kind"])
     # A busy machine is slow: only the comparison counts here.
     assert passed(report | {"faults": [], "memory": {}, "unexplained": {}})
     assert "acknowledged" in shown(report)

@@ -787,7 +787,7 @@ async def test_a_new_installation_needs_a_url_that_answers(own_settings: Setting
             pass
 
 
-BULK = 20_000 if THOROUGH else 4_000
+BULK = 20_000 if THOROUGH else 6_000
 
 
 def unreliable(number: int) -> Misbehaviour | int | None:
@@ -820,9 +820,9 @@ async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no
         asked = 0
         async with working(runtime):
             while (change := (await stored(graph)).change) and change.state != "switched":
-                if asked == 5:
+                if asked == 20:
                     server.stop()
-                if asked == 25:
+                if asked == 40:
                     server.start()
                 id = ids[asked % len(ids)]
                 if running_with(runtime) == PLAIN:
@@ -832,7 +832,7 @@ async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no
                     asked += running_with(runtime) == PLAIN
                 await asyncio.sleep(0.1)
             await until(graph, None, seconds=600)
-        assert asked > 25
+        assert asked > 40
         assert len(server.asked) > BULK // (URL_BATCHES * BATCH_TEXTS)
         assert await sides(graph) == (BULK, 0, BULK)
         assert running_with(runtime) == "url/fake"
