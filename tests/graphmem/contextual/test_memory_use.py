@@ -6,8 +6,10 @@ import tracemalloc
 from graphmem.client import Graphmem
 
 SESSIONS, MESSAGES = 10, 30
+# With one long word, which is much to hold and little to embed.
 SAID = (
-    "We looked at the auth bug again, in the token validation of the login, for the {place}. time."
+    "We looked at the auth bug again, in the token validation of the login, for the {place}. time. "
+    + "x" * 2_000
 )
 
 
@@ -17,7 +19,9 @@ async def asked(memory: Graphmem, name: str) -> int:
         "What was that auth bug?", conversation_id=name, top_k=20
     )
     [context] = found.contexts
-    more = await memory.expand_context(session_id=context.session_id, direction="later")
+    more = await memory.expand_context(
+        session_id=context.session_id, direction="later", max_tokens=100_000
+    )
     assert len(more.messages) > 10
     assert memory.runtime.recorder is not None
     await memory.runtime.recorder.settle()
@@ -45,5 +49,6 @@ async def test_a_session_that_was_asked_is_not_kept_in_the_process(
         held = [await asked(memory, name) for name in names]
     finally:
         tracemalloc.stop()
-    # What was found in nine sessions alone would be more, their vectors a hundred times that.
-    assert held[-1] - held[0] < 64_000
+    # What was told of nine sessions would be more than twice that, what was found four times.
+    # What the process holds besides (connections, records on their way) differs by a third of it.
+    assert held[-1] - held[0] < 256_000, held
