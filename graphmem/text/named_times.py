@@ -1,10 +1,11 @@
 """Named times: the days, months and years in a question, and the nearness of a moment to them. Pure.
 
 Days in words ("3 March", "March 3rd, 2026", "in May"; "am 3. März", "el 3 de marzo"), as numbers (2026-03-03,
-3.3.2026, 2026年3月3日), years ("in 2025"), parts of a year ("last spring", "over Christmas", "Q2 2026"),
-ranges ("between May and July", "3-5 March"), and those told from the day of the question ("yesterday", "two
-weeks ago", "vor drei Tagen"). "before", "until", "since" and "after" mean that side of a time. Their words in
-nine European languages, Chinese and Japanese are in `time_words.toml`.
+3.3.2026, 2026年3月3日), the weekdays of a month, weeks by their number, years ("in 2025"), parts of a year
+("last spring", "over Christmas", "Q2 2026"), ranges ("between May and July", "3-5 March"), and those told
+from the day of the question ("yesterday", "two weeks ago", "vor drei Tagen"). "before", "until", "since" and
+"after" mean that side of a time. Their words in nine European languages, Chinese and Japanese are in
+`time_words.toml`.
 """
 
 import re
@@ -86,6 +87,7 @@ _FROM = frozenset(
 """Words before the first end."""
 _DASH = r"[-‐‑–—]"
 _THE = r"(?:(?:the|dem|den|zum|el|le|il|al)\s+)?"
+_SPAN_LEAD = re.compile(rf"\b(?:{'|'.join(_FROM)})\s+{_THE}$", re.IGNORECASE)
 _IN_WORDS = re.compile(
     rf"(?:\b(?P<lead>(?!(?:{_NAME})\b)[^\W\d_]+)\s+{_THE})?"
     rf"(?:(?<!\w)(?:(?P<first>{_DAY})(?:\s*{_DASH}\s*|\s+(?:{_TO})\s+{_THE}))?(?P<before>{_DAY})\s+(?:of\s+|de\s+)?)?"
@@ -96,16 +98,30 @@ _IN_WORDS = re.compile(
 )
 _NO_DIGIT = re.compile(r"\D")
 _YEAR = r"(?:19|20)\d\d"
+_BEFORE_DAYS = "(?i:{})".format(
+    "|".join(
+        rf"(?<=\b{lead} )" for lead in ("am", "vom", "zum", "bis", "seit", "dem", "den", "der")
+    )
+)
+"""What stands before a day in numbers without a year, which may be a version otherwise."""
 _IN_NUMBERS = re.compile(
     r"(?<![\d/.-])(?:"
     r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?![\d-])"
     rf"|(?P<year_>{_YEAR})/(?P<month_>\d\d?)/(?P<day_>\d\d?)(?![\d/])"
     rf"|(?P<day_of>\d\d?)\.\s?(?P<month_of>\d\d?)\.\s?(?P<year_of>{_YEAR})(?![\d.])"
-    r"|(?<=\b[av]m )(?P<day_at>\d\d?)\.\s?(?P<month_at>\d\d?)\.(?!\d)"
+    rf"|{_BEFORE_DAYS}"
+    rf"(?:(?P<first_at>\d\d?)\.\s?(?:bis|{_DASH})\s?)?(?P<day_at>\d\d?)\.\s?(?P<month_at>\d\d?)\.(?!\d)"
     rf"|(?P<one>\d\d?)/(?P<other>\d\d?)/(?P<year_by>{_YEAR})(?![\d/])"
     r"|(?:(?P<year_in>\d{4})年)?(?P<month_in>\d\d?)月(?:(?P<day_in>\d\d?)[日号號])?)"
 )
-"""2026-03-02, 2026-03, 2026/3/2, 2.3.2026, `am 2.3.`, 3/2/2026 and 2026年3月2日."""
+"""2026-03-02, 2026-03, 2026/3/2, 2.3.2026, `am 2.3.`, `vom 2. bis 4.3.`, 3/2/2026 and 2026年3月2日."""
+_THROUGH = rf"{_DASH}|to|through|bis"
+"""Words between the two ends of a time that need none before the first."""
+_IN_WEEKS = re.compile(
+    rf"\b(?:kw|cw|calendar week|kalenderwoche)\s?(?P<week>\d\d?)(?!\d)"
+    rf"(?:(?:\s|\s?/\s?|\s+of\s+|\s+des jahres\s+)(?P<year>{_YEAR})(?!\d))?",
+    re.IGNORECASE,
+)
 Side = Literal["before", "until", "since", "after"]
 _SIDES: Mapping[str, Side] = {
     word: side for side, words in _WORDS["sides"].items() for word in words.split("|")
@@ -267,9 +283,11 @@ def _of_year(time: Time, year: int) -> Time:
 
 
 def _named_in(question: str, today: date | None) -> Iterator[Placed]:
-    """Yield the valid times of a question that do not depend on its day, those in words first."""
+    """Yield the valid times of a question that do not depend on its day, the longest first."""
     taken: list[tuple[int, int]] = []
     for time, place, end in (
+        *_in_weekdays(question, today),
+        *_in_weeks(question, today),
         *_in_words(question, today),
         *_in_parts(question, today),
         *_in_numbers(question),
@@ -298,6 +316,43 @@ def _in_words(question: str, today: date | None) -> Iterator[Placed]:
         if begun is not None and _is_month(begun):
             yield _of_lead(_date(begun), begun["lead"], today), _place(begun), begun.end()
         begun = match
+
+
+def _in_weekdays(question: str, today: date | None) -> Iterator[Placed]:
+    """Yield the days that are named by their place in a month: the first Monday of May."""
+    for match in _IN_WEEKDAYS.finditer(question):
+        weekday, place = _WEEKDAYS[match["weekday"].lower()], _WHICH_WEEKDAY[match["which"].lower()]
+        for year in _years_of(match, today):
+            month = _month(year * _MONTHS_OF_YEAR + _NUMBERS[match["month"].lower()] - 1)
+            days = (month.first + timedelta(days=number) for number in range(month.last.day))
+            day = [day for day in days if day.weekday() == weekday][place]
+            if match["year"] or day <= (today or day):
+                yield _days(day), match.start(), match.end()
+                break
+
+
+def _in_weeks(question: str, today: date | None) -> Iterator[Placed]:
+    """Yield the weeks that are named by their ISO number in a year."""
+    for match in _IN_WEEKS.finditer(question):
+        week = int(match["week"])
+        for year in _years_of(match, today):
+            # The 28th of December is in the last week of its year.
+            if not 1 <= week <= date(year, 12, 28).isocalendar().week:
+                continue
+            monday = date.fromisocalendar(year, week, 1)
+            if match["year"] or monday <= (today or monday):
+                yield _days(monday, 7), match.start(), match.end()
+                break
+
+
+def _years_of(match: re.Match[str], today: date | None) -> Sequence[int]:
+    """Return the year that is named, else those in which the time may have been last, the latest first."""
+    if match["year"]:
+        return [int(match["year"])]
+    if today is None:
+        return []
+    last = min(today.year, MAXYEAR - 1)
+    return range(last, max(MINYEAR, last - _LEAP_YEARS_APART), -1)
 
 
 def _place(match: re.Match[str]) -> int:
@@ -346,7 +401,7 @@ def _is_range(one: re.Match[str], other: re.Match[str]) -> bool:
         return False
     if (one["lead"] or "").lower() in _FROM and re.fullmatch(f"(?:{_TO}) ?{_THE}", f"{between} "):
         return True
-    return _is_month(one) and re.fullmatch(f"{_DASH}|to|through|bis", between) is not None
+    return _is_month(one) and re.fullmatch(_THROUGH, between) is not None
 
 
 def _of_lead(time: NamedTime, lead: str | None, today: date | None) -> NamedTime:
@@ -374,17 +429,40 @@ def _in_parts(question: str, today: date | None) -> Iterator[Placed]:
 
 
 def _in_numbers(question: str) -> Iterator[Placed]:
-    for match in _IN_NUMBERS.finditer(question):
-        names = {name.partition("_")[0]: part for name, part in match.groupdict().items() if part}
-        numbers = {name: int(part) for name, part in names.items()}
-        if "one" not in numbers:
-            time = NamedTime(numbers["month"], numbers.get("day"), numbers.get("year"))
-            yield time, match.start(), match.end()
-            continue
+    """Yield the months and days in numbers; two of them are one time if it goes to the second."""
+    begun: re.Match[str] | None = None
+    for match in [*_IN_NUMBERS.finditer(question), None]:
+        if begun is not None and match is not None:
+            [*_, first], [*_, last] = _of_numbers(begun), _of_numbers(match)
+            if bool(first.day) == bool(last.day) and _goes_through(question, begun, match):
+                yield _through(first, last), begun.start(), match.end()
+                begun = None
+                continue
+        if begun is not None:
+            yield from ((time, begun.start(), begun.end()) for time in _of_numbers(begun))
+        begun = match
+
+
+def _of_numbers(match: re.Match[str]) -> list[NamedTime]:
+    """Return the time that is written in numbers: one, or the two that it may be."""
+    names = {name.partition("_")[0]: part for name, part in match.groupdict().items() if part}
+    numbers = {name: int(part) for name, part in names.items()}
+    if "one" in numbers:
         # The day is first in most countries, the month in some: both are meant.
         one, other, year = numbers["one"], numbers["other"], numbers["year"]
-        for month, day in ((other, one), (one, other)):
-            yield NamedTime(month, day, year), match.start(), match.end()
+        return [NamedTime(other, one, year), NamedTime(one, other, year)]
+    time = NamedTime(numbers["month"], numbers.get("day"), numbers.get("year"))
+    return [replace(time, day=numbers["first"], through=time) if "first" in numbers else time]
+
+
+def _goes_through(question: str, first: re.Match[str], last: re.Match[str]) -> bool:
+    """Tell whether two times in numbers are the ends of one: each may be only one time itself."""
+    if first["one"] or last["one"] or first["first_at"] or last["first_at"]:
+        return False
+    between = " ".join(question[first.end() : last.start()].lower().split())
+    lead = _SPAN_LEAD.search(question, max(0, first.start() - LONGEST_LEAD), first.start())
+    words = _THROUGH if lead is None else _TO
+    return re.fullmatch(f"(?:{words}|{_THROUGH}) ?{_THE}", f"{between} ") is not None
 
 
 def _in_years(question: str) -> Iterator[Placed]:
@@ -532,11 +610,23 @@ _IN_PARTS = re.compile(
 )
 
 
+_WHICH_WEEKDAY: Mapping[str, int] = {
+    word: place - 1 if place else -1
+    for place, words in enumerate(_WORDS["which"].values())
+    for word in words.split()
+}
+"""The words of the first to the fourth weekday of a month, from 0, and of the last, -1."""
+_IN_WEEKDAYS = re.compile(
+    rf"\b(?P<which>{'|'.join(_WHICH_WEEKDAY)})\s+(?P<weekday>{'|'.join(_WEEKDAYS)})\s+(?:of|in|im|de|en|di)\s+"
+    rf"(?P<month>{_NAME})\b(?:,?\s+(?P<year>{_YEAR})\b)?(?!,?\s+(?:of\s+)?\w+\s+(?:year|jahr))",
+    re.IGNORECASE,
+)
+
 _FORMS: Sequence[tuple[str, str]] = (
     *(("told", words) for words in _WORDS["told"].values()),
     *(
         (kind, form)
-        for kind in ("ago", "other", "since", "weekday")
+        for kind in ("weekdayago", "ago", "other", "since", "weekday", "ordinal")
         for form in _WORDS[kind]["forms"]
     ),
     ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) | i[nm] (?:{_NAME})\b)"),
@@ -591,7 +681,7 @@ def _told_from_today(question: str) -> Iterator[re.Match[str]]:
         if one[0].lower() == "hier" and language(question) != "fr":
             # German and Dutch for `here`.
             continue
-        if is_past or _kind(one)[0] != "past":
+        if is_past or _kind(one)[0] not in ("past", "ordinal"):
             yield one
 
 
@@ -611,22 +701,44 @@ def _told_in(question: str, today: date | None) -> Iterator[Worded]:
 
 def _told(match: re.Match[str], today: date) -> Period:
     kind, place = _kind(match)
-    number, found, weekday = (match.groupdict().get(f"{part}{place}") for part in "nuw")
+    number, found, weekday = (match.groupdict().get(f"{part}{place}") or "" for part in "nuw")
     unit = _unit(found or "weekend")
-    current = kind == "which" and re.fullmatch(_THIS, match["which"], re.IGNORECASE) is not None
-    if kind == "told":
-        unit, _, many = _TOLD[place].partition(" ")
-        return _ago(many, unit, today) if many == "few" else _calendar(int(many), unit, today)
-    if weekday and (number or kind == "other"):
-        return _weekday_ago(_number(number or "two"), _WEEKDAYS[weekday.lower()], today)
     if number:
-        ago = _ago(_number(number), unit, today)
-        return ago if kind == "ago" else Period(ago.first, today)
-    if kind == "since":
-        return Period(today - timedelta(days=_PAST_DAYS[unit]), today)
+        return _told_by_number(kind, number, unit, weekday, today)
+    current = kind == "which" and re.fullmatch(_THIS, match["which"], re.IGNORECASE) is not None
+    match kind:
+        case "told":
+            unit, _, many = _TOLD[place].partition(" ")
+            return _ago(many, unit, today) if many == "few" else _calendar(int(many), unit, today)
+        case "other":
+            return _weekday_ago("2", _WEEKDAYS[weekday.lower()], today)
+        case "since":
+            return Period(today - timedelta(days=_PAST_DAYS[unit]), today)
     if weekday:
         return _weekday(_WEEKDAYS[weekday.lower()], today, current=current)
     return _calendar(0 if current else 1, unit, today)
+
+
+def _told_by_number(kind: str, word: str, unit: str, weekday: str, today: date) -> Period:
+    """Return the time that a number of days, weeks or weekdays tells. Raises `ValueError` for none."""
+    number = _number(word)
+    match kind:
+        case "ordinal":
+            return _day_of_month(int(number), today)
+        case "weekdayago" if number != "few":
+            week = _calendar(int(number), "week", today)
+            return _days(week.first + timedelta(days=_WEEKDAYS[weekday.lower()]))
+        case "ago" if weekday:
+            return _weekday_ago(number, _WEEKDAYS[weekday.lower()], today)
+    ago = _ago(number, unit, today)
+    return Period(ago.first, today) if kind == "since" else ago
+
+
+def _day_of_month(number: int, today: date) -> Period:
+    """Return the last day with that number, today or before. Raises `ValueError` for no day of a month."""
+    date(LEAP_YEAR, 1, number)
+    back = (today - timedelta(days=days) for days in range(2 * MOST_DAYS.days))
+    return _days(next(day for day in back if day.day == number))
 
 
 def _number(word: str) -> str:

@@ -61,13 +61,30 @@ from graphmem.text.named_times import (
         ("until March 2026", [NamedTime(3, year=2026, side="until")]),
         ("since the 3rd of May", [NamedTime(5, 3, side="since")]),
         ("after 2026-03-02", [NamedTime(3, 2, 2026, "after")]),
+        ("Was war am 21.09.?", [NamedTime(9, 21)]),
+        ("Bis 3. 11. war er hier", [NamedTime(11, 3, side="until")]),
+        ("seit dem 21.9.", [NamedTime(9, 21, side="since")]),
+        ("vom 21.09. bis 23.09.", [NamedTime(9, 21, through=NamedTime(9, 23))]),
+        ("vom 3. bis 5.9.", [NamedTime(9, 3, through=NamedTime(9, 5))]),
+        (
+            "zwischen dem 30.12. und dem 2.1.2026",
+            [NamedTime(12, 30, 2025, through=NamedTime(1, 2, 2026))],
+        ),
+        (
+            "from 2026-03-02 to 2026-03-05",
+            [NamedTime(3, 2, 2026, through=NamedTime(3, 5, 2026))],
+        ),
+        ("2026-03 - 2026-05", [NamedTime(3, None, 2026, through=NamedTime(5, None, 2026))]),
+        ("2026-03-02 and 2026-03-05", [NamedTime(3, 2, 2026), NamedTime(3, 5, 2026)]),
+        ("in version 3.11. of it", []),
+        ("the first Wednesday of November 2025", [Period(date(2025, 11, 5), date(2025, 11, 5))]),
         ("the 30th of February, 2026-13, 2026-02-30", []),
         ("0000-01-02", []),
         ("", []),
     ],
 )
 def test_days_and_months_are_seen_and_other_words_are_not(
-    question: str, named: list[NamedTime]
+    question: str, named: list[NamedTime | Period]
 ) -> None:
     assert named_times(question) == named
 
@@ -293,6 +310,58 @@ def test_a_year_ago_today_is_a_time_of_last_year() -> None:
     assert named_times("What did I do a year ago today?", date(2026, 11, 24)) == [_years(2025)]
 
 
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("Who came on the first Wednesday of November?", date(2025, 11, 5)),
+        ("the last Friday in February", date(2026, 2, 27)),
+        ("am ersten Mittwoch im März", date(2026, 3, 4)),
+        ("the fourth Thursday of March", date(2025, 3, 27)),
+        ("el primer lunes de noviembre", date(2025, 11, 3)),
+    ],
+)
+def test_a_weekday_of_a_month_is_the_last_one_that_was(question: str, day: date) -> None:
+    assert named_times(question, WEDNESDAY) == [Period(day, day)]
+
+
+@pytest.mark.parametrize(
+    ("question", "monday"),
+    [
+        ("Was stand in KW 9?", date(2026, 2, 23)),
+        ("in KW43", date(2025, 10, 20)),
+        ("in KW 53", date(2020, 12, 28)),
+        ("calendar week 43 of 2024", date(2024, 10, 21)),
+        ("KW 2/2027", date(2027, 1, 11)),
+    ],
+)
+def test_a_week_is_named_by_its_number_in_a_year(question: str, monday: date) -> None:
+    assert named_times(question, WEDNESDAY) == [Period(monday, monday + timedelta(days=6))]
+
+
+@pytest.mark.parametrize("question", ["KW 0", "KW 54", "KW 430", "KW 53/2025", "week 9", "skw 9"])
+def test_other_numbers_name_no_week(question: str) -> None:
+    assert named_times(question, WEDNESDAY) == []
+
+
+def test_numbers_are_read_on_the_first_and_the_last_day() -> None:
+    monday = date.fromisocalendar(9998, 52, 1)
+    assert named_times("KW 52", date.max) == [Period(monday, monday + timedelta(days=6))]
+    assert named_times("What was on the 31st?", date.max) == [Period(date.max, date.max)]
+    assert named_times("the last Friday of December", date.max)
+    for question in ("KW 52", "What was on the 31st?"):
+        assert named_times(question, date.min) == []
+
+
+def test_before_a_week_is_before_its_monday() -> None:
+    assert named_times("before KW 9", WEDNESDAY) == [Period(date.min, date(2026, 2, 22))]
+
+
+def test_a_weekday_of_a_month_of_another_year_is_the_month() -> None:
+    assert named_times("the first Monday of November last year", WEDNESDAY) == [
+        NamedTime(11, None, 2025)
+    ]
+
+
 def test_the_last_week_in_a_month_is_of_that_month() -> None:
     assert named_times("the last week in May", WEDNESDAY) == [NamedTime(5)]
     assert len(named_times("last week in Paris", WEDNESDAY)) == 1
@@ -403,6 +472,13 @@ def test_sides_are_read_in_other_languages(question: str) -> None:
         ("letzte Nacht", "2026-03-10", "2026-03-10"),
         ("¿Quién llamó esta mañana?", "2026-03-11", "2026-03-11"),
         ("three weeks before the Friday before last week", "2026-03-02", "2026-03-08"),
+        ("What did we say on Friday two weeks ago?", "2026-02-27", "2026-02-27"),
+        ("am Freitag vor zwei Wochen", "2026-02-27", "2026-02-27"),
+        ("Friday a few weeks ago", "2026-01-31", "2026-03-01"),
+        ("What did we decide on the 24th?", "2026-02-24", "2026-02-24"),
+        ("What was said on the 11th about the price?", "2026-03-11", "2026-03-11"),
+        ("Who was there on the 30th, and why?", "2026-01-30", "2026-01-30"),
+        ("Was haben wir am 24. besprochen?", "2026-02-24", "2026-02-24"),
     ],
 )
 def test_a_relative_time_is_told_from_the_day_of_the_question(
@@ -433,6 +509,11 @@ def test_a_relative_time_is_told_from_the_day_of_the_question(
         "ago",
         "vor Tagen",
         "some Fridays ago",
+        "What do we have on the 24th?",
+        "Who was there on the 24th floor?",
+        "What was done on the 2nd attempt?",
+        "Wer hat am 24. Geburtstag gefeiert?",
+        "Who was there on the 32nd?",
     ],
 )
 def test_what_tells_no_day_is_no_relative_time(question: str) -> None:
