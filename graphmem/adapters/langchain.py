@@ -7,6 +7,7 @@ from typing import Any
 from graphmem.adapters.memory import AnyMemory, History, MemoryAccess, Spoken, question
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
+from graphmem.model.validation import digested_id
 from graphmem.model.vocabulary import GivenRole, Kind
 from graphmem.recall.types import Item
 
@@ -31,6 +32,9 @@ except ImportError as problem:
     raise ExtraMissing("langchain", "LangChain") from problem
 
 FRAMEWORK = "langchain"
+
+MOST_OF_ID = 256
+"""The characters of the longest id of a message that is kept as it is."""
 
 
 class GraphmemRetriever(BaseRetriever):
@@ -163,11 +167,18 @@ def new_messages(
             "role": one.role,
             "name": one.name,
             "content": one.text,
-            "external_id": message.id,
+            "external_id": _external_id(message.id),
         }
         for message, one in spoken
         if one.text.strip()
     ]
+
+
+def _external_id(given: str | None) -> str | None:
+    """Return the id of a message, which may be of any length in LangChain."""
+    if given is None or len(given) <= MOST_OF_ID:
+        return given or None
+    return digested_id(given, given, 32)
 
 
 ROLES: dict[str, GivenRole] = {

@@ -81,7 +81,7 @@ ROLES: Mapping[str, GivenRole] = {
 def _spoken(item: Mapping[str, Any]) -> Spoken:
     kind = str(item.get("type", "message"))
     if "role" in item:
-        role, text = ROLES.get(item["role"], "user"), _text(item.get("content"))
+        role, text = ROLES.get(str(item["role"]), "user"), _text(item.get("content"))
     elif kind.endswith("_output"):
         role, text = "tool", _text(item.get("output"))
     elif "arguments" in item:

@@ -457,6 +457,17 @@ async def test_a_remembered_message_is_kept_once_with_its_tool_calls(memory: Gra
     ]
 
 
+async def test_messages_are_remembered_once_whatever_their_ids(memory: Graphmem) -> None:
+    node = remember_node(memory, conversation_id="talk")
+    ids = ["i" * 256, "i" * 257, "i" * 257 + "j", "", None]
+    messages = [HumanMessage(f"It is {number}.", id=id) for number, id in enumerate(ids)]
+    await node.ainvoke({"messages": messages})
+    await node.ainvoke({"messages": messages[:3]})
+
+    page = await memory.messages("talk")
+    assert [one.text for one in page.messages] == [message.content for message in messages]
+
+
 async def test_a_node_says_what_it_lacks(memory: Graphmem) -> None:
     with pytest.raises(InvalidInput, match="conversation_id: is missing: give it to remember_node"):
         await remember_node(memory).ainvoke({"messages": [HumanMessage("Hello.")]})

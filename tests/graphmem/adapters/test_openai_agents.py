@@ -71,6 +71,16 @@ async def test_items_are_remembered_as_what_they_say(memory: Graphmem) -> None:
     ]
 
 
+async def test_an_item_with_any_role_is_kept(memory: Graphmem) -> None:
+    session = GraphmemSession(memory, "s")
+    strange: Any = {"role": ["x"], "content": "06:12"}
+    await session.add_items([strange])
+
+    assert await session.get_items() == [strange]
+    [said] = (await memory.messages("s")).messages
+    assert (said.role, said.text) == ("user", "06:12")
+
+
 async def test_the_limit_of_the_settings_holds_unless_another_is_given(memory: Graphmem) -> None:
     session = GraphmemSession(memory, "s", session_settings=SessionSettings(limit=1))
     await memory.remember("s", [{"role": "tool", "content": "06:12"}], create=True)
