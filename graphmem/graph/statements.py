@@ -62,6 +62,8 @@ class Statements:
     def __init__(self, most: int = AT_ONCE) -> None:
         self._most = most
         self._ours: set[str] = set()
+        self._left: set[str] = set()
+        """Those that were admitted here and that no caller waits for; the server may still work on some."""
 
     @asynccontextmanager
     async def admitted(self, id: str, graph: Graph) -> AsyncIterator[None]:
@@ -72,9 +74,14 @@ class Statements:
         try:
             found = await graph.rows(STATEMENTS_AT_WORK)
             others = {one.id: one for one in found if one.id not in self._ours}
+            self._left.intersection_update(others)
             if len(self._ours) + len(others) > self._most:
-                raise TooManyStatements(self._most, sum(one.is_cut_off for one in others.values()))
-            yield
+                cut_off = sum(one.is_cut_off or one.id in self._left for one in others.values())
+                raise TooManyStatements(self._most, cut_off)
+            try:
+                yield
+            finally:
+                self._left.add(id)
         finally:
             self._ours.discard(id)
 

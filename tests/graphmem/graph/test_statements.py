@@ -71,6 +71,18 @@ async def test_those_that_were_cut_off_and_still_run_count_once_each() -> None:
     assert raised.value.cut_off == 1
 
 
+async def test_one_whose_caller_has_left_is_cut_off_before_the_server_says_so() -> None:
+    statements, graph = Statements(1), at_work()
+    async with statements.admitted("a", graph):
+        pass
+    with pytest.raises(TooManyStatements) as raised:
+        await statements.admitted("b", at_work(running("a"))).__aenter__()
+    assert raised.value.cut_off == 1
+    with pytest.raises(TooManyStatements) as raised:
+        await statements.admitted("b", at_work(running("another's"))).__aenter__()
+    assert raised.value.cut_off == 0
+
+
 async def test_who_was_refused_or_failed_takes_no_place() -> None:
     statements = Statements(1)
     for graph in (at_work(lost("a")), Watched({AT_WORK: Unavailable("away")})):
