@@ -155,13 +155,16 @@ def show_grid(table: Table) -> None:
 
 
 def show_csv(table: Table) -> None:
-    """Print a header and a line for each row: null is empty, texts are plain, other values JSON."""
+    """Print a header and a line for each row: null is empty, texts are plain, other values JSON.
+
+    On a terminal control characters are replaced; a file or a pipe gets them as they are stored.
+    """
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(table.columns)
     for row in table.rows:
         writer.writerow([_flat(row[column]) for column in table.columns])
-    click.echo(written.getvalue(), nl=False)
+    click.echo(harmless(written.getvalue()), nl=False)
     if table.truncated:
         click.echo(cost(table), err=True)
 

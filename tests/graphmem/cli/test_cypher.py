@@ -18,7 +18,7 @@ from prompt_toolkit.output import DummyOutput
 
 from graphmem.cli import cypher_shell
 from graphmem.cli.main import commands
-from graphmem.cli.typed_statements import Terminal, show_grid
+from graphmem.cli.typed_statements import Terminal, show_csv, show_grid
 from graphmem.exploring.types import PlanSummary, Table
 from graphmem.graph.inspection import KnownNames
 from graphmem.retrieval.expansion import HOP
@@ -187,7 +187,8 @@ def test_what_cannot_be_asked_is_refused_before_anything_starts(arguments, sente
     assert sentence in result.stderr
 
 
-def test_a_terminal_is_not_steered_by_what_is_stored(monkeypatch, capsys):
+@pytest.mark.parametrize("show", [show_grid, show_csv])
+def test_a_terminal_is_not_steered_by_what_is_stored(show, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     table = Table(
         columns=["text"],
@@ -196,7 +197,7 @@ def test_a_terminal_is_not_steered_by_what_is_stored(monkeypatch, capsys):
         plan_summary=PlanSummary(language="25", runtime="slotted", operators=[]),
         milliseconds=1.0,
     )
-    show_grid(table)
+    show(table)
     shown = capsys.readouterr().out
     assert "\x1b[31m" not in shown
     assert "red[bold]" in shown

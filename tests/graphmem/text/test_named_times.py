@@ -74,6 +74,10 @@ from graphmem.text.named_times import (
             "from 2026-03-02 to 2026-03-05",
             [NamedTime(3, 2, 2026, through=NamedTime(3, 5, 2026))],
         ),
+        (
+            "between 2.3.2026 and 5.3.2026",
+            [NamedTime(3, 2, 2026, through=NamedTime(3, 5, 2026))],
+        ),
         ("2026-03 - 2026-05", [NamedTime(3, None, 2026, through=NamedTime(5, None, 2026))]),
         ("2026-03-02 and 2026-03-05", [NamedTime(3, 2, 2026), NamedTime(3, 5, 2026)]),
         ("in version 3.11. of it", []),
