@@ -27,7 +27,15 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import Worded, named_days, words_at
+from graphmem.text.named_times import (
+    Time,
+    Worded,
+    asks_for_all,
+    nearness,
+    short_times,
+    worded_times,
+    words_at,
+)
 from graphmem.text.words import lucene_query, stem, terms
 
 ENOUGH = 0.22
@@ -68,7 +76,9 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
     days: Sequence[Worded] = ()
-    """The days and the relative times that the question names, each with its words."""
+    """The times of at most a month that the question names, each with its words."""
+    all_of: Sequence[Time] = ()
+    """The times of a question that names nothing else: all that was said then answers it."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
 
@@ -78,17 +88,24 @@ class Judgement(Struct, frozen=True, kw_only=True):
         """Return the relevance, 0–1, of a memory by its text, or by parts of it that were found.
 
         Without a cosine it is the share of the question's words. The speaker's name counts as a word of
-        the message, as it does in its vector; so does the time when it was said, if the question names it.
+        the message, as it does in its vector; so does the time when it was said, if the question names it and
+        it is at most a month.
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
-        beside = f"{name or ''} {words_at(moment, self.days, self.zone)}"
-        share = max(
-            self.words.share(f"{beside} {passage}") for text in texts for passage in _passages(text)
-        )
+        share = self._share(name, moment, texts)
         if cosine is None:
             return self.trust * share
         return self.trust * self.words.relevance(cosine, share, self.scale)
+
+    def _share(self, name: str | None, moment: datetime, texts: Iterable[str]) -> float:
+        """Return the share of the question's words in a memory, 0–1."""
+        if nearness(moment, self.all_of, self.zone) == 1.0:
+            return 1.0
+        beside = f"{name or ''} {words_at(moment, self.days, self.zone)}"
+        return max(
+            self.words.share(f"{beside} {passage}") for text in texts for passage in _passages(text)
+        )
 
     def judged(
         self,
@@ -157,6 +174,7 @@ def judgement(
 
     Relative times, as `yesterday`, count if the day of the question is given.
     """
+    times = worded_times(asked.text, today)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -164,7 +182,8 @@ def judgement(
         words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
-        days=named_days(asked.text, today),
+        days=[one for one in times if short_times([one[0]])],
+        all_of=[time for time, _ in times] if asks_for_all(asked.text, times) else [],
         zone=zone,
     )
 

@@ -20,7 +20,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.text.languages import ENGLISH, language
+from graphmem.text.languages import ENGLISH, function_words, language
+from graphmem.text.words import QUESTION_WORDS, words_of
 
 NEAR_DAYS = 7
 """The number of days around a named time that count: people speak of events some days earlier or later."""
@@ -72,6 +73,13 @@ _MONTHS_ABROAD = {
 }
 _WORDS_HERE = frozenset({"mai", "mars", "mayo"})
 """Months of other languages that are English words: a Mars bar is nothing of March."""
+
+_ANYTHING = frozenset(
+    word
+    for words in (*_WORDS["anything"].values(), *_WORDS["sides"].values())
+    for word in words.replace("|", " ").split()
+)
+"""Words that tell nothing of what is asked for."""
 
 _NUMBERS = _SHORT | _MONTHS_ABROAD | {name: number for number, name in enumerate(_MONTHS, start=1)}
 _MODAL = frozenset({"may", "march"})
@@ -223,6 +231,22 @@ def named_days(question: str, today: date | None = None) -> list[Worded]:
     named, told = _times_in(question, today)
     days = [one for one in named if isinstance(one[0], Period) or one[0].day]
     return [*dict.fromkeys(one for one in (*days, *told) if _is_short(one[0]))][:MOST_TIMES]
+
+
+def worded_times(question: str, today: date | None = None) -> list[Worded]:
+    """Return the times that a question names, each with its words, those told from its day first."""
+    named, told = _times_in(question, today)
+    return [*dict.fromkeys((*told, *named))][:MOST_TIMES]
+
+
+def asks_for_all(question: str, times: Iterable[Worded]) -> bool:
+    """Tell whether a question names nothing but its times: What happened in May, what did we do yesterday?"""
+    text = " ".join(_read(question).lower().split())
+    worded = [words.lower() for _, words in times]
+    for words in worded:
+        text = text.replace(words, " ")
+    left = words_of(text) - QUESTION_WORDS - function_words(language(question)) - _ANYTHING
+    return bool(worded) and not left
 
 
 def short_times(times: Iterable[Time]) -> list[Time]:

@@ -97,22 +97,44 @@ def test_everything_is_neither_relevant_nor_irrelevant():
 @pytest.mark.parametrize(
     ("question", "share"),
     [
-        ("What happened on 1 March?", 2 / 3),
-        ("What happened on 2026-03-01?", 3 / 4),
-        ("What happened on 1 March or 7 July?", 2 / 5),
+        ("Who sang on 1 March?", 2 / 3),
+        ("Who sang on 2026-03-01?", 3 / 4),
+        ("Who sang on 1 March or 7 July?", 2 / 5),
         ("Did we discuss kayaking March 1?", 2 / 4),
-        ("What happened on 2 March?", 0.0),
-        ("What happened in March 2026?", 0.0),
+        ("Who sang on 2 March?", 0.0),
+        ("Who sang in March 2026?", 2 / 3),
+        ("Who sang in 2026?", 0.0),
     ],
 )
-def test_the_day_on_which_it_was_said_counts_as_its_words(question: str, share: float) -> None:
+def test_the_time_at_which_it_was_said_counts_as_its_words(question: str, share: float) -> None:
     judge = judgement(understood(question), [], [], SCALE)
 
     assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(share)
 
 
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("What happened on 1 March?", 1.0),
+        ("What did we talk about in March 2026?", 1.0),
+        ("What has happened since February?", 1.0),
+        ("Was ist im Jahr 2026 passiert?", 1.0),
+        ("What happened in 2026?", 1.0),
+        ("What happened on 2 March?", 0.0),
+        ("What happened in April?", 0.0),
+        ("What happened?", 0.0),
+    ],
+)
+def test_whatever_was_said_at_a_time_answers_a_question_for_nothing_else(
+    question: str, share: float
+) -> None:
+    judge = judgement(understood(question), [], [], SCALE, today=SPOKEN.date())
+
+    assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(share)
+
+
 def test_the_day_is_that_of_the_asker_s_zone() -> None:
-    asked, kiritimati = understood("What happened on 2 March?"), timezone(timedelta(hours=14))
+    asked, kiritimati = understood("Who sang on 2 March?"), timezone(timedelta(hours=14))
     judge = judgement(asked, [], [], SCALE, kiritimati)
 
     assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(2 / 3)
@@ -246,6 +268,30 @@ async def test_a_question_that_nothing_answers_is_abstained_from_on_request(memo
     assert len(plain.items) == len(SAID)
     assert not plain.abstained
     assert all(0.0 <= one.relevance < ENOUGH for one in plain.items)
+
+
+async def test_what_happened_at_a_time_is_answered_by_what_was_said_then(memory: Graphmem):
+    months = {
+        "2026-05-22": "We moved the blog from WordPress to Hugo.",
+        "2026-07-15": "The search cluster ran out of disk, so results were stale for a day.",
+        "2026-09-21": "We signed the contract with Hanse Logistics, for two years.",
+    }
+    said = [
+        {"role": "user", "content": text, "occurred_at": f"{day}T10:00:00Z"}
+        for day, text in months.items()
+    ]
+    await memory.remember("log", said, create=True)
+
+    for question, day in {
+        "What happened in July?": "2026-07-15",
+        "What did we do in May?": "2026-05-22",
+        "What did we agree on in September 2026?": "2026-09-21",
+    }.items():
+        found = await memory.recall(question, abstain=True)
+        assert not found.abstained, question
+        assert max(found.items, key=lambda one: one.relevance).text == months[day]
+    for question in ("What happened in June?", "Which marathon did Mateo run in May?"):
+        assert (await memory.recall(question, abstain=True)).abstained, question
 
 
 async def test_memories_below_a_given_relevance_stay_out(memory: Graphmem):

@@ -10,12 +10,14 @@ from graphmem.text.named_times import (
     NEAR_DAYS,
     NamedTime,
     Period,
+    asks_for_all,
     named_days,
     named_times,
     nearness,
     relative_words,
     short_times,
     told_days,
+    worded_times,
 )
 
 
@@ -384,6 +386,42 @@ def test_what_was_before_a_time_that_is_ahead_may_be_of_this_year() -> None:
 
     assert nearness(datetime(2026, 10, 3, tzinfo=UTC), [christmas]) == 1.0
     assert leap_day == NamedTime(2, 29, 2024, "since")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What happened yesterday?",
+        "What did we do in May, and what in June?",
+        "Summarize last week",
+        "Was war gestern los?",
+        "Was ist im Mai passiert?",
+        "Que s'est-il passé en mai ?",
+        "¿Qué pasó ayer?",
+        "Cosa è successo ieri?",
+        "O que aconteceu ontem?",
+        "Wat is er gisteren gebeurd?",
+        "Vad hände igår?",
+        "Что было вчера?",
+    ],
+)
+def test_a_question_may_ask_for_all_of_a_time(question: str) -> None:
+    assert asks_for_all(question, worded_times(question, WEDNESDAY))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What happened?",
+        "What did Ana do yesterday?",
+        "What went wrong in May?",
+        "Was hat Ana gestern gemacht?",
+        "昨天我们吃了什么",
+        "",
+    ],
+)
+def test_a_question_for_more_than_a_time_asks_for_that(question: str) -> None:
+    assert not asks_for_all(question, worded_times(question, WEDNESDAY))
 
 
 def test_only_short_times_have_their_words_beside_what_was_said_then() -> None:
