@@ -654,10 +654,7 @@ _FORMS: Sequence[tuple[str, str]] = (
         for form in _WORDS[kind]["forms"]
     ),
     ("which", rf"(?P<which>{_LAST}|{_THIS}) (?:<U>|<W>)(?! (?:of|des) | i[nm] (?:{_NAME})\b)"),
-    (
-        "past",
-        r"(?:on|am) <W>(?! (?:before|after|of) )|(?:on|over|at|am|übers) (?:the )?(?:weekend|wochenende)",
-    ),
+    *(("past", form) for form in _WORDS["past"]["forms"]),
 )
 _TOLD = tuple(_WORDS["told"])
 # Not the end of a longer number: 1000, 1.5, twenty-one, treinta y uno.
@@ -684,10 +681,7 @@ def _pattern(forms: Iterable[tuple[str, str]]) -> re.Pattern[str]:
 
 
 _BEFORE_TODAY = _pattern(_FORMS)
-_PAST = re.compile(
-    r"\b(?:did|was|were|had|happened|said|told|talked|habe?|haben|hat|hast|hatten?|war|waren|wurden?)\b",
-    re.IGNORECASE,
-)
+_PAST = re.compile(rf"\b(?:{'|'.join(_WORDS['past']['verbs'])})\b", re.IGNORECASE)
 """The verbs of a question about the past, in which a weekday is the last one."""
 
 
