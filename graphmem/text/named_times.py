@@ -671,10 +671,11 @@ def _pattern(forms: Iterable[tuple[str, str]]) -> re.Pattern[str]:
         "<N>": _NUMBER,
         "<U>": rf"(?P<u#>{_ANY_UNIT})",
         "<W>": rf"(?P<w#>{'|'.join(_WEEKDAYS)})",
+        "<M>": rf"(?:{_NAME})",
     }
     patterns = []
     for place, (kind, form) in enumerate(forms):
-        whole = re.sub("<[NUW]>", lambda part: parts[part[0]], form)
+        whole = re.sub("<[NUWM]>", lambda part: parts[part[0]], form)
         patterns.append(f"(?P<{kind}#>{whole})".replace("#", str(place)))
     letter = "[a-zß-öø-ÿа-яё]"
     return re.compile(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.IGNORECASE)
