@@ -79,6 +79,8 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """The times of at most a month that the question names, each with its words."""
     all_of: Sequence[Time] = ()
     """The times of a question that names nothing else: all that was said then answers it."""
+    all_said: bool = False
+    """Whether it names nothing at all, as `What do you know about me?`: then anything answers it."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
 
@@ -91,7 +93,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
         the message, as it does in its vector; so does the time when it was said, if the question names it and
         it is at most a month.
         """
-        if self.asked.strip() == EVERYTHING:
+        if self.all_said or self.asked.strip() == EVERYTHING:
             return NEUTRAL
         share = self._share(name, moment, texts)
         if cosine is None:
@@ -175,6 +177,7 @@ def judgement(
     Relative times, as `yesterday`, count if the day of the question is given.
     """
     times = worded_times(asked.text, today)
+    for_all = asks_for_all(asked.text, times)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -183,7 +186,8 @@ def judgement(
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
         days=[one for one in times if short_times([one[0]])],
-        all_of=[time for time, _ in times] if asks_for_all(asked.text, times) else [],
+        all_of=[time for time, _ in times] if for_all else [],
+        all_said=for_all and not times,
         zone=zone,
     )
 

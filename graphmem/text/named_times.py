@@ -81,6 +81,9 @@ _ANYTHING = frozenset(
 )
 """Words that tell nothing of what is asked for."""
 
+_ONE = frozenset(word for words in _WORDS["one"].values() for word in words.split())
+"""Words of a question about one person or thing, place, time or reason."""
+
 _NUMBERS = _SHORT | _MONTHS_ABROAD | {name: number for number, name in enumerate(_MONTHS, start=1)}
 _MODAL = frozenset({"may", "march"})
 """Months that are also other words: alone they count only where a time is expected."""
@@ -240,13 +243,17 @@ def worded_times(question: str, today: date | None = None) -> list[Worded]:
 
 
 def asks_for_all(question: str, times: Iterable[Worded]) -> bool:
-    """Tell whether a question names nothing but its times: What happened in May, what did we do yesterday?"""
+    """Tell whether a question names nothing but its times, if any: What happened in May, what do you know?
+
+    Without a time, one about a person or a thing that it does not name, as `What did she say?`, does not.
+    """
     text = " ".join(_read(question).lower().split())
     worded = [words.lower() for _, words in times]
     for words in worded:
         text = text.replace(words, " ")
-    left = words_of(text) - QUESTION_WORDS - function_words(language(question)) - _ANYTHING
-    return bool(worded) and not left
+    found = words_of(text)
+    left = found - QUESTION_WORDS - function_words(language(question)) - _ANYTHING
+    return not left and (bool(worded) or (bool(found) and found.isdisjoint(_ONE)))
 
 
 def short_times(times: Iterable[Time]) -> list[Time]:

@@ -403,16 +403,29 @@ def test_what_was_before_a_time_that_is_ahead_may_be_of_this_year() -> None:
         "Wat is er gisteren gebeurd?",
         "Vad hände igår?",
         "Что было вчера?",
+        "What happened?",
+        "What do you know about me?",
+        "What do you remember?",
+        "What have we talked about?",
+        "Tell me everything you know.",
+        "Was weißt du über mich?",
+        "Worüber haben wir gesprochen?",
+        "¿Qué sabes de mí?",
+        "Que sais-tu de moi ?",
     ],
 )
-def test_a_question_may_ask_for_all_of_a_time(question: str) -> None:
+def test_a_question_may_ask_for_all_there_is_or_was_at_a_time(question: str) -> None:
     assert asks_for_all(question, worded_times(question, WEDNESDAY))
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        "What happened?",
+        "Who is she?",
+        "Where is it?",
+        "What did he say?",
+        "Was hat sie gesagt?",
+        "user preferences",
         "What did Ana do yesterday?",
         "What went wrong in May?",
         "Was hat Ana gestern gemacht?",
@@ -420,7 +433,7 @@ def test_a_question_may_ask_for_all_of_a_time(question: str) -> None:
         "",
     ],
 )
-def test_a_question_for_more_than_a_time_asks_for_that(question: str) -> None:
+def test_a_question_for_someone_or_something_asks_for_that(question: str) -> None:
     assert not asks_for_all(question, worded_times(question, WEDNESDAY))
 
 
