@@ -31,8 +31,8 @@ from graphmem.text.named_times import (
     Time,
     Worded,
     asks_for_all,
+    is_short,
     nearness,
-    short_times,
     worded_times,
     words_at,
 )
@@ -185,7 +185,7 @@ def judgement(
         words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
-        days=[one for one in times if short_times([one[0]])],
+        days=[one for one in times if is_short(one[0])],
         all_of=[time for time, _ in times] if for_all else [],
         all_said=for_all and not times,
         zone=zone,

@@ -233,7 +233,7 @@ def named_days(question: str, today: date | None = None) -> list[Worded]:
     """
     named, told = _times_in(question, today)
     days = [one for one in named if isinstance(one[0], Period) or one[0].day]
-    return [*dict.fromkeys(one for one in (*days, *told) if _is_short(one[0]))][:MOST_TIMES]
+    return [*dict.fromkeys(one for one in (*days, *told) if is_short(one[0]))][:MOST_TIMES]
 
 
 def worded_times(question: str, today: date | None = None) -> list[Worded]:
@@ -258,7 +258,7 @@ def asks_for_all(question: str, times: Iterable[Worded]) -> bool:
 
 def short_times(times: Iterable[Time]) -> list[Time]:
     """Return the times of at most a month: of a longer one, little that was said is about the question."""
-    return [time for time in times if _is_short(time)]
+    return [time for time in times if is_short(time)]
 
 
 @lru_cache(maxsize=64)
@@ -563,7 +563,8 @@ def _last_span(time: Time, today: date) -> tuple[date, date] | None:
     return begun[-1] if begun else None
 
 
-def _is_short(time: Time) -> bool:
+def is_short(time: Time) -> bool:
+    """Tell whether a time is at most a month."""
     if isinstance(time, Period):
         return time.last - time.first <= MOST_DAYS
     spans = _spans(time, _years(time, LEAP_YEAR)) if time.side is None else []
@@ -680,9 +681,11 @@ def _pattern(forms: Iterable[tuple[str, str]]) -> re.Pattern[str]:
         "<W>": rf"(?P<w#>{'|'.join(_WEEKDAYS)})",
         "<M>": rf"(?:{_NAME})",
     }
+    for spoken, days in _WORDS["weekdays"].items():
+        parts[f"<W-{spoken}>"] = rf"(?P<w#>{days.replace(' ', '|')})"
     patterns = []
     for place, (kind, form) in enumerate(forms):
-        whole = re.sub("<[NUWM]>", lambda part: parts[part[0]], form)
+        whole = re.sub(r"<[NUWM](?:-\w\w)?>", lambda part: parts[part[0]], form)
         patterns.append(f"(?P<{kind}#>{whole})".replace("#", str(place)))
     letter = "[a-zß-öø-ÿа-яё]"
     return re.compile(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.IGNORECASE)
@@ -752,7 +755,7 @@ def _told_by_number(kind: str, word: str, unit: str, weekday: str, today: date) 
         case "ordinal":
             return _day_of_month(int(number), today)
         case "weekdayago" if number != "few":
-            week = _calendar(int(number), "week", today)
+            week = _calendar(int(number), unit, today)
             return _days(week.first + timedelta(days=_WEEKDAYS[weekday.lower()]))
         case "ago" if weekday:
             return _weekday_ago(number, _WEEKDAYS[weekday.lower()], today)

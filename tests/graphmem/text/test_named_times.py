@@ -529,7 +529,7 @@ def test_sides_are_read_in_other_languages(question: str) -> None:
         ("three weeks before the Friday before last week", "2026-03-02", "2026-03-08"),
         ("What did we say on Friday two weeks ago?", "2026-02-27", "2026-02-27"),
         ("am Freitag vor zwei Wochen", "2026-02-27", "2026-02-27"),
-        ("Friday a few weeks ago", "2026-01-31", "2026-03-01"),
+        ("Friday a few weeks ago", "2026-01-25", "2026-02-28"),
         ("¿Qué dijo Ana el lunes?", "2026-03-09", "2026-03-09"),
         ("¿Quién llamó el sábado?", "2026-03-07", "2026-03-07"),
         ("Qu'est-ce qu'on a dit lundi ?", "2026-03-09", "2026-03-09"),
