@@ -8,7 +8,7 @@ from graphmem.adapters.memory import AnyMemory, History, MemoryAccess, Spoken, q
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.validation import digested_id
-from graphmem.model.vocabulary import GivenRole, Kind
+from graphmem.model.vocabulary import LABEL_CHARACTERS, GivenRole, Kind
 from graphmem.recall.types import Item
 
 try:
@@ -32,9 +32,6 @@ except ImportError as problem:
     raise ExtraMissing("langchain", "LangChain") from problem
 
 FRAMEWORK = "langchain"
-
-MOST_OF_ID = 256
-"""The characters of the longest id of a message that is kept as it is."""
 
 
 class GraphmemRetriever(BaseRetriever):
@@ -176,7 +173,7 @@ def new_messages(
 
 def _external_id(given: str | None) -> str | None:
     """Return the id of a message, which may be of any length in LangChain."""
-    if given is None or len(given) <= MOST_OF_ID:
+    if given is None or len(given) <= LABEL_CHARACTERS:
         return given or None
     return digested_id(given, given, 32)
 

@@ -9,9 +9,8 @@ from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import Annotations, Metadata, Tags, WantedTags
 from graphmem.model.pages import GivenCursor, PageSize, TextPageSize
 from graphmem.model.times import Past, Time, UnixSeconds
-from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance
+from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance, Label
 
-Label = Annotated[str, Meta(min_length=1, max_length=256)]
 Title = Annotated[str, Meta(max_length=1024)]
 
 

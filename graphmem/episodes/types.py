@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from graphmem.conversations.types import Label, NewMessage
+from graphmem.conversations.types import NewMessage
 from graphmem.model.annotations import Annotations
 from graphmem.model.times import Past
-from graphmem.model.vocabulary import Id
+from graphmem.model.vocabulary import Id, Label
 from graphmem.reviews.types import ReviewsRun
 
 EPISODE_MESSAGES = 200

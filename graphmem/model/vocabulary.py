@@ -262,6 +262,11 @@ MESSAGE_BYTES = 1_000_000
 QUERY_CHARACTERS = 32_768
 """The maximum length of a question, in characters."""
 
+LABEL_CHARACTERS = 256
+"""The maximum length of a caller's id or name for something, in characters."""
+
+Label = Annotated[str, Meta(min_length=1, max_length=LABEL_CHARACTERS)]
+
 BATCH_MESSAGES = 1_000
 """The maximum number of messages in one call."""
 

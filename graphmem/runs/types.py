@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS, Lacks
+from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS, Label, Lacks
 from graphmem.references.types import Span
 
 RunStatus = Literal["active", "completed", "failed", "timeout"]
@@ -36,7 +36,6 @@ MOST_TOKENS = 1_000_000_000
 MOST_TIME_MS = 7 * 24 * 3_600_000
 MOST_RETRIES = 1_000
 
-Label = Annotated[str, Meta(min_length=1, max_length=256)]
 SourceName = Annotated[str, Meta(min_length=1, max_length=1024)]
 Tokens = Annotated[int, Meta(ge=1, le=MOST_TOKENS)]
 TimeMs = Annotated[int, Meta(ge=1, le=MOST_TIME_MS)]
