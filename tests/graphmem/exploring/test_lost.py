@@ -70,6 +70,12 @@ async def ask(graph: Graph, query: str, statements: Statements, afterwards: Afte
     )
 
 
+async def severity(graph: Graph) -> str:
+    """Return the severity of the one finding about statements."""
+    [finding] = await server.statements(graph, private=True)
+    return finding.severity
+
+
 async def write_until(ended: asyncio.Event, graph: Graph, written: list[int]) -> None:
     """Write one note after the other, as a caller that heeds `Retry-After`."""
     for number in range(1_000_000):
@@ -101,7 +107,7 @@ async def test_it_is_told_of_and_ended_by_a_restart_that_writers_survive(
         assert raised.value.cut_off == 1
         async with asyncio.timeout(400):
             # Another process hears of it from the server, which looks for such statements now and then.
-            while (await server.statements(graph, private=True))[0].severity != "warning":
+            while await severity(graph) != "warning":
                 await asyncio.sleep(0.1)
             while status(settings.data_dir) in (None, before):
                 await asyncio.sleep(0.2)
