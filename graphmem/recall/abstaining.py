@@ -31,6 +31,7 @@ from graphmem.text.named_times import (
     Time,
     Worded,
     asks_for_all,
+    asks_for_kinds,
     is_short,
     nearness,
     worded_times,
@@ -78,9 +79,11 @@ class Judgement(Struct, frozen=True, kw_only=True):
     days: Sequence[Worded] = ()
     """The times of at most a month that the question names, each with its words."""
     all_of: Sequence[Time] = ()
-    """The times of a question that names nothing else: all that was said then answers it."""
+    """The times of a question that names at most kinds of memories beside: what was said then answers it."""
     all_said: bool = False
     """Whether it names nothing at all, as `What do you know about me?`: then anything answers it."""
+    of_kinds: bool = False
+    """Whether it names only kinds of memories, as `recent decisions`: then the nearest memories answer it."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
 
@@ -177,7 +180,7 @@ def judgement(
     Relative times, as `yesterday`, count if the day of the question is given.
     """
     times = worded_times(asked.text, today)
-    for_all = asks_for_all(asked.text, times)
+    for_all, of_kinds = asks_for_all(asked.text, times), asks_for_kinds(asked.text, times)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -186,8 +189,9 @@ def judgement(
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
         days=[one for one in times if is_short(one[0])],
-        all_of=[time for time, _ in times] if for_all else [],
+        all_of=[time for time, _ in times] if of_kinds else [],
         all_said=for_all and not times,
+        of_kinds=of_kinds and not times,
         zone=zone,
     )
 
@@ -210,7 +214,8 @@ async def relevant_enough(
     """Return the ranked memories that may answer; none if the question abstains.
 
     With `min_relevance` those that reach it. With `abstain` alone all of them, if one of the first `JUDGED`
-    is relevant enough: the messages beside a relevant one belong to the answer too.
+    is relevant enough, since the messages beside a relevant one belong to the answer too; or if the question
+    names only kinds of memories, which share neither words nor much of their meaning with it.
     """
     least = question.min_relevance
     if least is None and not question.abstain:
@@ -219,7 +224,8 @@ async def relevant_enough(
     known = await relevance_by_id(some, judge, context)
     if least is not None:
         return Admitted([one for one in ranking if known.get(one.id, -1.0) >= least], known)
-    return Admitted(list(ranking) if max(known.values(), default=0.0) >= ENOUGH else [], known)
+    is_answered = judge.of_kinds or max(known.values(), default=0.0) >= ENOUGH
+    return Admitted(list(ranking) if is_answered else [], known)
 
 
 async def relevance_by_id(

@@ -81,6 +81,9 @@ _ANYTHING = frozenset(
 )
 """Words that tell nothing of what is asked for."""
 
+_KINDS = frozenset(word for words in _WORDS["kinds"].values() for word in words.split())
+"""Words for kinds of memories, and for which of them."""
+
 _ONE = frozenset(word for words in _WORDS["one"].values() for word in words.split())
 """Words of a question about one person or thing, place, time or reason."""
 
@@ -247,12 +250,28 @@ def asks_for_all(question: str, times: Iterable[Worded]) -> bool:
 
     Without a time, one about a person or a thing that it does not name, as `What did she say?`, does not.
     """
+    return _names_only(_ANYTHING, question, times)
+
+
+def asks_for_kinds(question: str, times: Iterable[Worded]) -> bool:
+    """Tell whether a question names only kinds of memories, as `recent decisions`, and its times.
+
+    It does not tell what they are about; neither does one that `asks_for_all`.
+    """
+    return _names_only(_ANYTHING | _KINDS, question, times)
+
+
+def _names_only(words: frozenset[str], question: str, times: Iterable[Worded]) -> bool:
+    """Tell whether a question has no other words than these, the commonest ones, and those of its times.
+
+    Without a time, one with a word that stands for one person or thing has.
+    """
     text = " ".join(_read(question).lower().split())
     worded = [words.lower() for _, words in times]
-    for words in worded:
-        text = text.replace(words, " ")
+    for told in worded:
+        text = text.replace(told, " ")
     found = words_of(text)
-    left = found - QUESTION_WORDS - function_words(language(question)) - _ANYTHING
+    left = found - QUESTION_WORDS - function_words(language(question)) - words
     return not left and (bool(worded) or (bool(found) and found.isdisjoint(_ONE)))
 
 

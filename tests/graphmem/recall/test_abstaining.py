@@ -285,11 +285,16 @@ async def test_what_happened_at_a_time_is_answered_by_what_was_said_then(memory:
         "What happened in July?": "2026-07-15",
         "What did we do in May?": "2026-05-22",
         "What did we agree on in September 2026?": "2026-09-21",
+        "What problems were there in July 2026?": "2026-07-15",
     }.items():
         found = await memory.recall(question, abstain=True)
         assert not found.abstained, question
         assert max(found.items, key=lambda one: one.relevance).text == months[day]
-    for question in ("What happened in June?", "Which marathon did Mateo run in May?"):
+    for question in (
+        "What happened in June?",
+        "What problems were there in June?",
+        "Which marathon did Mateo run in May?",
+    ):
         assert (await memory.recall(question, abstain=True)).abstained, question
 
 
@@ -299,6 +304,19 @@ async def test_a_question_that_names_nothing_is_answered(question: str, memory: 
     answered = await memory.recall(question, abstain=True)
     assert [one.relevance for one in answered.items] == [NEUTRAL] * len(SAID)
     assert (await memory.recall("What did she say?", abstain=True)).abstained
+
+
+@pytest.mark.parametrize("question", ["user preferences", "Which decisions did we make?"])
+async def test_a_question_for_kinds_of_memories_is_answered_by_the_nearest(
+    question: str, memory: Graphmem
+):
+    await tell(memory)
+    answered = await memory.recall(question, abstain=True)
+    assert not answered.abstained
+    assert len(answered.items) == len(SAID)
+    assert max(one.relevance for one in answered.items) < ENOUGH
+    assert (await memory.recall(f"{question} about volcanoes", abstain=True)).abstained
+    assert (await memory.recall(question, min_relevance=ENOUGH)).abstained
 
 
 async def test_memories_below_a_given_relevance_stay_out(memory: Graphmem):

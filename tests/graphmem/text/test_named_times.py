@@ -11,6 +11,7 @@ from graphmem.text.named_times import (
     NamedTime,
     Period,
     asks_for_all,
+    asks_for_kinds,
     named_days,
     named_times,
     nearness,
@@ -435,6 +436,51 @@ def test_a_question_may_ask_for_all_there_is_or_was_at_a_time(question: str) -> 
 )
 def test_a_question_for_someone_or_something_asks_for_that(question: str) -> None:
     assert not asks_for_all(question, worded_times(question, WEDNESDAY))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "user preferences",
+        "user's preferences and habits",
+        "recent decisions",
+        "project overview",
+        "User Profile",
+        "Which decisions did we make?",
+        "What are the open tasks and next steps?",
+        "What am I working on?",
+        "What problems were there in January?",
+        "What happened yesterday?",
+        "Welche Entscheidungen haben wir getroffen?",
+        "offene Aufgaben des Projekts",
+        "Quelles décisions avons-nous prises ?",
+        "¿Qué decisiones tomamos?",
+        "Quali decisioni abbiamo preso?",
+        "Que decisões tomamos?",
+        "Welke beslissingen hebben we genomen?",
+        "användarens preferenser",
+        "предпочтения пользователя",
+    ],
+)
+def test_a_question_may_name_only_kinds_of_memories(question: str) -> None:
+    assert asks_for_kinds(question, worded_times(question, WEDNESDAY))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "dark mode preference",
+        "decisions about the harbour",
+        "What are Ana's preferences?",
+        "Which tasks does she have?",
+        "problems with the printer in January",
+        "Entscheidungen zum Hafen",
+        "*",
+        "",
+    ],
+)
+def test_a_question_for_memories_about_something_names_that(question: str) -> None:
+    assert not asks_for_kinds(question, worded_times(question, WEDNESDAY))
 
 
 def test_only_short_times_have_their_words_beside_what_was_said_then() -> None:
