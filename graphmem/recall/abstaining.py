@@ -28,10 +28,10 @@ from graphmem.retrieval.relevance import (
 )
 from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import (
+    AskedFor,
     Time,
     Worded,
-    asks_for_all,
-    asks_for_kinds,
+    asked_for,
     is_short,
     nearness,
     worded_times,
@@ -80,12 +80,14 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """The times of at most a month that the question names, each with its words."""
     all_of: Sequence[Time] = ()
     """The times of a question that names at most kinds of memories beside: what was said then answers it."""
-    all_said: bool = False
-    """Whether it names nothing at all, as `What do you know about me?`: then anything answers it."""
-    of_kinds: bool = False
-    """Whether it names only kinds of memories, as `recent decisions`: then the nearest memories answer it."""
+    asked_for: AskedFor = "a subject"
     zone: tzinfo = UTC
     """The time zone of the asker."""
+
+    @property
+    def is_for_any(self) -> bool:
+        """Whether the question names neither a subject nor a time: the nearest memories answer it."""
+        return self.asked_for != "a subject" and not self.all_of
 
     def relevance(
         self, cosine: float | None, name: str | None, moment: datetime, *texts: str
@@ -96,7 +98,8 @@ class Judgement(Struct, frozen=True, kw_only=True):
         the message, as it does in its vector; so does the time when it was said, if the question names it and
         it is at most a month.
         """
-        if self.all_said or self.asked.strip() == EVERYTHING:
+        is_for_all = self.is_for_any and self.asked_for == "anything"
+        if is_for_all or self.asked.strip() == EVERYTHING:
             return NEUTRAL
         share = self._share(name, moment, texts)
         if cosine is None:
@@ -180,7 +183,7 @@ def judgement(
     Relative times, as `yesterday`, count if the day of the question is given.
     """
     times = worded_times(asked.text, today)
-    for_all, of_kinds = asks_for_all(asked.text, times), asks_for_kinds(asked.text, times)
+    wanted = asked_for(asked.text, times)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -189,9 +192,8 @@ def judgement(
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
         days=[one for one in times if is_short(one[0])],
-        all_of=[time for time, _ in times] if of_kinds else [],
-        all_said=for_all and not times,
-        of_kinds=of_kinds and not times,
+        all_of=[] if wanted == "a subject" else [time for time, _ in times],
+        asked_for=wanted,
         zone=zone,
     )
 
@@ -224,7 +226,7 @@ async def relevant_enough(
     known = await relevance_by_id(some, judge, context)
     if least is not None:
         return Admitted([one for one in ranking if known.get(one.id, -1.0) >= least], known)
-    is_answered = judge.of_kinds or max(known.values(), default=0.0) >= ENOUGH
+    is_answered = judge.is_for_any or max(known.values(), default=0.0) >= ENOUGH
     return Admitted(list(ranking) if is_answered else [], known)
 
 

@@ -74,18 +74,12 @@ _MONTHS_ABROAD = {
 _WORDS_HERE = frozenset({"mai", "mars", "mayo"})
 """Months of other languages that are English words: a Mars bar is nothing of March."""
 
-_ANYTHING = frozenset(
-    word
-    for words in (*_WORDS["anything"].values(), *_WORDS["sides"].values())
-    for word in words.replace("|", " ").split()
-)
-"""Words that tell nothing of what is asked for."""
-
-_KINDS = frozenset(word for words in _WORDS["kinds"].values() for word in words.split())
-"""Words for kinds of memories, and for which of them."""
-
-_ONE = frozenset(word for words in _WORDS["one"].values() for word in words.split())
-"""Words of a question about one person or thing, place, time or reason."""
+_UNSPECIFIC = {
+    kind: frozenset(word for words in table.values() for word in words.split())
+    for kind, table in tomllib.loads(
+        Path(__file__).with_name("unspecific_words.toml").read_text("utf-8")
+    ).items()
+}
 
 _NUMBERS = _SHORT | _MONTHS_ABROAD | {name: number for number, name in enumerate(_MONTHS, start=1)}
 _MODAL = frozenset({"may", "march"})
@@ -216,6 +210,8 @@ class Period(Struct, frozen=True):
 Time = NamedTime | Period
 Worded = tuple[Time, str]
 """A time with its words."""
+AskedFor = Literal["anything", "kinds", "a subject"]
+"""What a question names: nothing, as in `What happened?`, kinds of memories, or a subject."""
 Placed = tuple[Time, int, int]
 """A time, and the places where its words begin and end."""
 
@@ -245,34 +241,22 @@ def worded_times(question: str, today: date | None = None) -> list[Worded]:
     return [*dict.fromkeys((*told, *named))][:MOST_TIMES]
 
 
-def asks_for_all(question: str, times: Iterable[Worded]) -> bool:
-    """Tell whether a question names nothing but its times, if any: What happened in May, what do you know?
+def asked_for(question: str, times: Iterable[Worded]) -> AskedFor:
+    """Return what a question names beside its times, if any: nothing, only kinds of memories, or a subject.
 
-    Without a time, one about a person or a thing that it does not name, as `What did she say?`, does not.
-    """
-    return _names_only(_ANYTHING, question, times)
-
-
-def asks_for_kinds(question: str, times: Iterable[Worded]) -> bool:
-    """Tell whether a question names only kinds of memories, as `recent decisions`, and its times.
-
-    It does not tell what they are about; neither does one that `asks_for_all`.
-    """
-    return _names_only(_ANYTHING | _KINDS, question, times)
-
-
-def _names_only(words: frozenset[str], question: str, times: Iterable[Worded]) -> bool:
-    """Tell whether a question has no other words than these, the commonest ones, and those of its times.
-
-    Without a time, one with a word that stands for one person or thing has.
+    Without a time, a person or a thing that it does not name is a subject too: What did she say?
     """
     text = " ".join(_read(question).lower().split())
     worded = [words.lower() for _, words in times]
-    for told in worded:
-        text = text.replace(told, " ")
+    for words in worded:
+        text = text.replace(words, " ")
     found = words_of(text)
-    left = found - QUESTION_WORDS - function_words(language(question)) - words
-    return not left and (bool(worded) or (bool(found) and found.isdisjoint(_ONE)))
+    left = found - QUESTION_WORDS - function_words(language(question))
+    left -= _UNSPECIFIC["anything"] | _SIDES.keys()
+    has_one = not found or not found.isdisjoint(_UNSPECIFIC["one"])
+    if not left <= _UNSPECIFIC["kinds"] or (has_one and not worded):
+        return "a subject"
+    return "kinds" if left else "anything"
 
 
 def short_times(times: Iterable[Time]) -> list[Time]:

@@ -10,8 +10,7 @@ from graphmem.text.named_times import (
     NEAR_DAYS,
     NamedTime,
     Period,
-    asks_for_all,
-    asks_for_kinds,
+    asked_for,
     named_days,
     named_times,
     nearness,
@@ -416,7 +415,7 @@ def test_what_was_before_a_time_that_is_ahead_may_be_of_this_year() -> None:
     ],
 )
 def test_a_question_may_ask_for_all_there_is_or_was_at_a_time(question: str) -> None:
-    assert asks_for_all(question, worded_times(question, WEDNESDAY))
+    assert asked_for(question, worded_times(question, WEDNESDAY)) == "anything"
 
 
 @pytest.mark.parametrize(
@@ -435,7 +434,7 @@ def test_a_question_may_ask_for_all_there_is_or_was_at_a_time(question: str) -> 
     ],
 )
 def test_a_question_for_someone_or_something_asks_for_that(question: str) -> None:
-    assert not asks_for_all(question, worded_times(question, WEDNESDAY))
+    assert asked_for(question, worded_times(question, WEDNESDAY)) != "anything"
 
 
 @pytest.mark.parametrize(
@@ -450,7 +449,7 @@ def test_a_question_for_someone_or_something_asks_for_that(question: str) -> Non
         "What are the open tasks and next steps?",
         "What am I working on?",
         "What problems were there in January?",
-        "What happened yesterday?",
+        "Welche Aufgaben sind offen?",
         "Welche Entscheidungen haben wir getroffen?",
         "offene Aufgaben des Projekts",
         "Quelles décisions avons-nous prises ?",
@@ -463,7 +462,7 @@ def test_a_question_for_someone_or_something_asks_for_that(question: str) -> Non
     ],
 )
 def test_a_question_may_name_only_kinds_of_memories(question: str) -> None:
-    assert asks_for_kinds(question, worded_times(question, WEDNESDAY))
+    assert asked_for(question, worded_times(question, WEDNESDAY)) == "kinds"
 
 
 @pytest.mark.parametrize(
@@ -480,7 +479,7 @@ def test_a_question_may_name_only_kinds_of_memories(question: str) -> None:
     ],
 )
 def test_a_question_for_memories_about_something_names_that(question: str) -> None:
-    assert not asks_for_kinds(question, worded_times(question, WEDNESDAY))
+    assert asked_for(question, worded_times(question, WEDNESDAY)) == "a subject"
 
 
 def test_only_short_times_have_their_words_beside_what_was_said_then() -> None:
