@@ -15,7 +15,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.runtime import Runtime
 
-COSINE = "vector.similarity.cosine("
+COSINES = ("vector.similarity.cosine(", "vector_distance(")
 VECTOR_SEARCH = "VECTOR INDEX"
 
 
@@ -75,7 +75,8 @@ async def cost(graph: Graph, asked: Asked) -> Cost:
 def _compares(operator: dict[str, Any]) -> bool:
     """Tell whether it computes a cosine for each of its rows, not only where one is missing."""
     projects = operator["operatorType"].startswith("Projection")
-    return projects and COSINE in _details(operator) and "coalesce(" not in _details(operator)
+    details = _details(operator)
+    return projects and any(one in details for one in COSINES) and "coalesce(" not in details
 
 
 def _details(operator: dict[str, Any]) -> str:

@@ -2,14 +2,14 @@
 //
 // $vectors  list<map>  {place, vector}: the vectors
 // $limit    int        the maximum number
-WITH memory, coll.max(
-  [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
-) AS score
+WITH memory,
+  // include exact_cosine
+  AS cosine
 // A memory without an embedding comes last.
-ORDER BY coalesce(score, -1.0) DESC, memory.occurred_at DESC, memory.id
+ORDER BY coalesce(cosine, -2.0) DESC, memory.occurred_at DESC, memory.id
 LIMIT $limit
 RETURN collect(memory {
   // include candidate
-  cosine: 2 * score - 1,
-  by_vector: score IS NOT NULL
+  cosine: cosine,
+  by_vector: cosine IS NOT NULL
 }) AS rows

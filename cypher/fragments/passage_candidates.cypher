@@ -11,16 +11,18 @@ WITH memory, max(vector) IS NOT NULL AS near, collect({
   start: passage.start,
   end: passage.end,
   by_vector: vector IS NOT NULL,
-  cosine: 2 * coalesce(vector, coll.max(
-    [one IN $vectors | vector.similarity.cosine(passage.embedding, one.vector)]
-  )) - 1,
+  cosine: coalesce(2 * vector - 1,
+    // include exact_cosine(passage)
+  ),
   bm25: bm25,
   text: CASE WHEN bm25 IS NOT NULL THEN passage.search_text END
 }) AS passages
 RETURN collect(memory {
   // include candidate
   by_vector: near,
-  cosine: 2 * coll.max([one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]) - 1,
+  cosine:
+    // include exact_cosine
+    ,
   passages: passages,
   passes: true
     // include values_in

@@ -9,7 +9,7 @@ UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
 RETURN collect(memory {
   // include candidate
-  cosine: CASE WHEN id IN $unscored THEN 2 * coll.max(
-    [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
-  ) - 1 END
+  cosine: CASE WHEN id IN $unscored THEN
+    // include exact_cosine
+  END
 }) AS rows

@@ -34,7 +34,8 @@ Rule = Callable[[str, str], Iterator[str]]
 
 EXPORTING = "exports/exported_nodes"
 
-SIMILARITY = re.compile(r"vector\.similarity\.\w+\([^()]*\)")
+_NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+SIMILARITY = re.compile(rf"vector(?:\.similarity\.\w+|_distance){_NESTED}")
 
 
 def beginning(name: str, text: str) -> Iterator[str]:
