@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from graphmem.context import Context, a_few_at_once
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.recall.compose import judged_texts, load_texts
+from graphmem.recall.compose import judged_texts, load_texts, texts_found
 from graphmem.recall.types import Item, Question
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.retrieval.finding import Candidate
@@ -236,14 +236,18 @@ async def relevance_by_id(
     """Return the relevance of ranked memories; of those deleted meanwhile none."""
     if not ranking:
         return {}
-    best = {one.id: one.candidate.passages[0].place for one in ranking if one.candidate.passages}
-    rows = await load_texts(
-        [one.id for one in ranking],
-        context,
-        around={id: {"first": place, "last": place} for id, place in best.items()},
-        longest=LONGEST_JUDGED,
-    )
-    stored = {row.id: row for row in rows}
+    stored = texts_found(one.candidate for one in ranking)
+    if not stored:
+        best = {
+            one.id: one.candidate.passages[0].place for one in ranking if one.candidate.passages
+        }
+        rows = await load_texts(
+            [one.id for one in ranking],
+            context,
+            around={id: {"first": place, "last": place} for id, place in best.items()},
+            longest=LONGEST_JUDGED,
+        )
+        stored = {row.id: row for row in rows}
     texts = {
         one.id: judged_texts(one.candidate, stored[one.id]) for one in ranking if one.id in stored
     }

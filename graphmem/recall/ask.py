@@ -321,7 +321,8 @@ async def find_with_days(
         _find_of_days(asked, filters, context, days[:MOST_DAYS_TOLD], zone),
     )
     known = {one.id for one in found}
-    return [*found, *(one for one in of_days if one.id not in known)]
+    # They were read by another statement.
+    return [*found, *(replace(one, details=None) for one in of_days if one.id not in known)]
 
 
 async def _find_of_days(
@@ -399,6 +400,7 @@ async def find_in_each(
             graph=one.graph,
             embedder=one.embedder,
             only_near=only_near,
+            detailed=True,
         )
     )
     return cut(found, wanted) if context.reads else found

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
-from itertools import accumulate, takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -129,18 +129,43 @@ async def pack(
         by_worth=by_worth,
         now=context.now(),
     )
+    found = texts_found(one.candidate for one in ranking)
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
-        rows = await load_texts(
-            wanted,
-            context,
-            named=named.difference(wanted),
-            around=packing.around(),
-            now_only=filters.only_active,
-        )
+        if found:
+            rows = [found[id] for id in wanted]
+            rows += [MemoryText(id=id, has_text=False) for id in named]
+        else:
+            rows = await load_texts(
+                wanted,
+                context,
+                named=named,
+                around=packing.around(),
+                now_only=filters.only_active,
+            )
         packing.add(wanted, rows)
-        wanted, named = packing.wanted(), frozenset()
+        wanted = packing.wanted()
+        named = packing.named() if wanted else []
     return packing
+
+
+def texts_found(candidates: Iterable[Candidate]) -> dict[str, MemoryText]:
+    """Return the texts of memories that one statement found and read whole; none if it was not all of them.
+
+    One that is read later might be a newer version of another.
+    """
+    found: dict[str, MemoryText] = {}
+    for one in candidates:
+        if one.details is None:
+            return {}
+        found[one.id] = MemoryText(
+            id=one.id,
+            text=one.details.text or one.text,
+            session_external_id=one.details.session_external_id,
+            metadata=one.details.metadata,
+            tags=one.details.tags,
+        )
+    return found
 
 
 def repeated_shares(found: Iterable[Candidate]) -> dict[str, float]:
@@ -248,11 +273,11 @@ class Packing:
             if parcel.cost(shown) <= room and parcel.id not in self._asked
         ]
 
-    def named(self) -> frozenset[str]:
-        """Return the ids of all that the answer may name, as items or as omitted."""
-        items = min(self._limit, _most_that_fit(self._estimates.values(), self._max_tokens))
-        first = self._ranking[: items + OMITTED_SHOWN]
-        return frozenset(ranked.candidate.id for ranked in first)
+    def named(self) -> list[str]:
+        """Return the ids of the first without a text, which may be named as omitted, if they still stand."""
+        texts = self._asked.union(self.wanted())
+        without = (one.id for one in self._ranking if one.id not in texts)
+        return [id for id in islice(without, OMITTED_SHOWN) if id not in self._known]
 
     def add(self, asked: Sequence[str], rows: Sequence[MemoryText]) -> None:
         """Pack again with these texts too; a memory that was deleted meanwhile has no row."""
@@ -535,12 +560,6 @@ def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[st
         return first
     spare = fitting(small, max_tokens + max_tokens // SPARE_SHARE, most=2 * limit)
     return list(dict.fromkeys((*first, *spare)))
-
-
-def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
-    """Return an upper bound of the number of memories that fit; an estimate may be a token too high."""
-    spent = accumulate(sorted(parcel.tokens - 1 for parcel in estimates))
-    return sum(tokens <= max_tokens for tokens in spent)
 
 
 def speaker(candidate: Candidate) -> str:

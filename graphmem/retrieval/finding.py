@@ -99,6 +99,16 @@ class FoundPassage(Struct, frozen=True, kw_only=True):
     """Only of those that the index found by words."""
 
 
+class Details(Struct, frozen=True, kw_only=True):
+    """What an item of an answer shows of a memory besides its ranks."""
+
+    text: str | None
+    """None if it is the searched text."""
+    metadata: str | None
+    tags: list[str]
+    session_external_id: str | None
+
+
 class Candidate(Struct, frozen=True, kw_only=True):
     """A memory that a search has found, with all data for ranking, relevance and packing."""
 
@@ -132,6 +142,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """Of a span, if texts were requested."""
     passages: list[FoundPassage] = []
     """The passages of a long memory that were found, the best first, which gives its scores too."""
+    details: Details | None = None
+    """Of one that stands, with its whole text, if they were requested. All candidates of a client that have
+    them were read by one statement: no two are versions of one memory."""
 
     @property
     def owner(self) -> str:
@@ -210,6 +223,8 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     scores of the index, which depend on all clients."""
     only_near: bool = False
     """Whether only the vector index is searched, and may miss some; the words still score its texts."""
+    detailed: bool = False
+    """Whether the candidates are returned with their details."""
 
     @property
     def weighed(self) -> WeighedWords | None:
@@ -244,12 +259,14 @@ async def find_best(
     graph: Graph,
     embedder: Embedder | None = None,
     only_near: bool = False,
+    detailed: bool = False,
 ) -> list[Candidate]:
     """Return the best `wanted` memories of each leg, each once, with texts of at most so many characters.
 
     A long memory is also found by its passages, unless `only_near` are wanted. With an embedder those that
     share most words are looked at closer: see `look_closer`. With a `sample` and texts the scores by words
-    are the client's own. Raises `Unavailable`.
+    are the client's own. If they are to be `detailed`, those that one statement read have their details.
+    Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -262,6 +279,7 @@ async def find_best(
         longest_text=longest_text,
         sample=sample,
         only_near=only_near,
+        detailed=detailed,
     )
     if only_near:
         return cut((await find(query, client_id=client_id, graph=graph)).found, wanted)
@@ -476,6 +494,7 @@ def with_passages(found: Sequence[Candidate], long: Sequence[Candidate]) -> list
             cosine=_best([own.cosine, best.cosine]),
             bm25=_best([own.bm25, best.bm25]),
             passages=one.passages,
+            details=None,
         )
     return list(joined.values())
 
@@ -706,6 +725,7 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> l
         limit=limit,
         longest=query.longest_text,
         least=(1 + query.least_cosine) / 2,
+        detailed=query.detailed,
         **parameters,
     )
 

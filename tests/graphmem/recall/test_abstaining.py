@@ -26,7 +26,7 @@ from graphmem.recall.abstaining import (
 from graphmem.recall.compose import TEXTS, MemoryText
 from graphmem.recall.types import Question
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import Candidate, FoundPassage
+from graphmem.retrieval.finding import Candidate, Details, FoundPassage
 from graphmem.retrieval.ranking import Ranked
 from graphmem.retrieval.relevance import NAMES_SHARE, NEUTRAL, asked_words
 from graphmem.retrieval.understanding import Understood
@@ -217,6 +217,21 @@ async def test_of_a_given_least_relevance_each_memory_needs_it_and_none_that_was
     assert found == ["0", "2"]
     assert (await admitted([0.9, 0.6], min_relevance=0.0, abstain=True))[0] == ["0", "1"]
     assert (await admitted([-1.0], min_relevance=0.0))[0] == []
+
+
+async def test_texts_that_came_with_the_search_are_judged_without_reading_them_again():
+    plain = Details(text=None, metadata=None, tags=[], session_external_id=None)
+    came = [
+        replace(one, candidate=replace(one.candidate, text="The lighthouse.", details=plain))
+        for one in ranking([0.5, 0.5])
+    ]
+    graph = ScriptedGraph({})
+    question = Question(query="lighthouse", min_relevance=0.3)
+
+    found = await relevant_enough(came, question, judge("lighthouse"), scripted_context(graph))
+
+    assert [one.id for one in found.ranking] == ["0", "1"]
+    assert graph.asked == []
 
 
 async def test_a_long_memory_is_judged_by_the_passages_that_were_found(monkeypatch):

@@ -15,9 +15,10 @@ from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.model.vocabulary import KINDS, Kind, Ranking
-from graphmem.recall import compose as composing
+from graphmem.recall import abstaining, compose as composing
 from graphmem.recall.types import Recalled
 from graphmem.retrieval import finding
+from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.understanding import LANGUAGE, NO_VECTOR
 from graphmem.runtime import Runtime
 
@@ -408,6 +409,65 @@ async def test_a_memory_that_is_deleted_in_between_is_skipped(
     assert {item.id for item in found.items} == {ids[0], ids[2]}
     assert "green" not in found.context
     assert found.tokens_used == runtime.tokens.count(found.context)
+
+
+async def test_one_statement_reads_all_that_two_read(
+    memory: Graphmem, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    await memory.open_conversation("c")
+    kinds = {"session_id": "s", "role": "user", "tags": ["sea"], "metadata": {"port": "Bremen"}}
+    said = [kinds | {"content": f"The lamp of boat {n} is red."} for n in range(70)]
+    said += [{"session_id": "t", "role": "user", "content": f"Boat {n}?"} for n in range(70)]
+    await memory.remember("c", said)
+    await memory.remember_fact("The lamp is green.", keywords=["lantern", "beacon"])
+    rows, asked = runtime.graph.rows, list[str]()
+
+    async def watched(query, **parameters):
+        asked.append(query.name)
+        return await rows(query, **parameters)
+
+    monkeypatch.setattr(runtime.graph, "rows", watched)
+    found = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
+    monkeypatch.setattr(composing, "texts_found", lambda candidates: {})
+    monkeypatch.setattr(abstaining, "texts_found", lambda candidates: {})
+    read = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
+
+    assert found == read
+    assert asked.count("retrieval/found_in_client") == 2
+    assert asked.count("recall/texts") == 2
+    assert {one.kind for one in found.items} == {"fact", "message"}
+    [fact] = [one for one in found.items if one.kind == "fact"]
+    assert fact.text == "The lamp is green."
+    told = found.items[-1] if found.items[0].id == fact.id else found.items[0]
+    assert (told.tags, told.metadata) == (["sea"], {"port": "Bremen"})
+    assert told.session_external_id == "s"
+
+
+async def test_what_no_longer_stands_or_is_long_does_not_come_with_its_details(
+    memory: Graphmem, runtime: Runtime
+):
+    await memory.open_conversation("c")
+    long = {"padding": "x" * 3_000}
+    said = [
+        {"session_id": "s", "role": "user", "content": f"Boat {n}.", "metadata": long}
+        for n in range(2)
+    ]
+    await memory.remember("c", said)
+    old = await memory.remember_fact("The lamp is green.")
+    new = await memory.supersede_fact(old.id, "The lamp is red.")
+
+    found = await finding.find_best(
+        None,
+        ["lamp", "boat"],
+        Filters(include_superseded=True),
+        client_id=memory.client_id,
+        longest_text=2_000,
+        graph=runtime.graph,
+        detailed=True,
+    )
+
+    assert {one.id for one in found} > {old.id, new.id}
+    assert [one.id for one in found if one.details] == [new.id]
 
 
 async def test_the_seed_s_questions_are_answered(story: Graphmem):

@@ -22,7 +22,7 @@ from graphmem.recall.compose import (
 from graphmem.recall.types import Explanation
 from graphmem.recall.why import sentence
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import Candidate, FoundPassage
+from graphmem.retrieval.finding import Candidate, Details, FoundPassage
 from graphmem.retrieval.heads import Head
 from graphmem.retrieval.ranking import Ranked
 from graphmem.text.passages import passages
@@ -95,10 +95,12 @@ async def packed(
     by_worth: bool = False,
     needles: dict[str, str] | None = None,
     scores: dict[str, float] | None = None,
+    details: dict[str, Details] | None = None,
 ) -> tuple[Packing, ScriptedGraph]:
     """Pack texts that stand in their order of rank; `heads` have taken places, None of the deleted.
 
-    `needles` are parts of long texts, whose passages were found; a score that is not given is 1.
+    `needles` are parts of long texts, whose passages were found; a score that is not given is 1. What has
+    `details` came with them and with its text.
     """
     counter = tokens or TokenCounter()
     places = {id: place_of(texts[id], needle) for id, needle in (needles or {}).items()}
@@ -128,6 +130,12 @@ async def packed(
         )
         for id, text in texts.items()
     ]
+    came = {
+        id: replace(one, candidate=replace(one.candidate, text=texts[id], details=details[id]))
+        for one in ranking
+        if (id := one.id) in (details or {}) and details
+    }
+    ranking = [came.get(one.id, one) for one in ranking]
     context = scripted_context(graph, tokens=counter)
     packing = await pack(
         ranking,
@@ -279,6 +287,33 @@ async def test_no_text_is_fetched_that_cannot_fit():
     assert [item.id for item in answer.items] == ["b"]
     [(_, asked)] = graph.asked
     assert (asked["ids"], asked["named"]) == (["b", "a"], ["a"])
+
+
+def details(text: str | None = None) -> Details:
+    return Details(text=text, metadata='{"a": 1}', tags=["t"], session_external_id="name")
+
+
+async def test_what_came_with_the_search_is_not_read_again():
+    texts = {"a": "short", "b": "word " * 500, "c": "short words"}
+    whole = dict.fromkeys("ab", details()) | {"c": details("Shown.")}
+    answer, graph = await composed(texts, limit=10, max_tokens=60, details=whole)
+
+    assert graph.asked == []
+    assert [(one.id, one.text) for one in answer.items] == [("a", "short"), ("c", "Shown.")]
+    assert {(one.session_external_id, *one.tags) for one in answer.items} == {("name", "t")}
+    assert [one.metadata for one in answer.items] == [{"a": 1}] * 2
+    assert [one.id for one in answer.omitted] == ["b"]
+    assert answer.judged == {"a": ["short"], "c": ["Shown."]}
+
+
+async def test_everything_is_read_once_more_where_something_did_not_come_with_the_search():
+    texts = {"a": "short", "b": "newer", "c": "short words"}
+    some = dict.fromkeys("ac", details())
+    answer, graph = await composed(texts, limit=10, max_tokens=60, details=some, heads={"a": "b"})
+
+    [(_, asked)] = graph.asked
+    assert asked["ids"] == ["a", "b", "c"]
+    assert [one.id for one in answer.items] == ["b", "c"]
 
 
 async def test_what_is_left_out_is_named_as_it_stands_now():

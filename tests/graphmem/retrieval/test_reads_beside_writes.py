@@ -3,6 +3,7 @@
 import asyncio
 import re
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -159,14 +160,16 @@ async def chains(memory: Graphmem, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     yield chains
 
 
-async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
+async def wrong_reads(
+    chains: Chains, ways: list[Read] = READS, *, reads: int, changes: int
+) -> list[str]:
     """Read in all ways while versions are written; return what wrong reads showed.
 
     Each way reads as often as told, spread over the changes, and neither side is far ahead of the other: so
     a version is written during every read.
     """
     wrong: list[str] = []
-    done = dict.fromkeys(READS, 0)
+    done = dict.fromkeys(ways, 0)
     step = asyncio.Condition()
     each = changes // reads
 
@@ -197,7 +200,7 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
             await moved()
 
     async with asyncio.TaskGroup() as group:
-        for work in (write(), *map(go_on, READS)):
+        for work in (write(), *map(go_on, ways)):
             group.create_task(work)
     return wrong
 
@@ -206,6 +209,31 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
 async def test_one_version_is_shown_beside_many_writes(chains: Chains):
     reads, changes = (50, 200) if THOROUGH else (10, 40)
     assert await wrong_reads(chains, reads=reads, changes=changes) == []
+
+
+async def recall_of_everything(chains: Chains) -> list[str]:
+    return [one.text for one in (await chains.memory.recall(QUESTION)).items]
+
+
+async def test_a_recall_of_one_statement_shows_one_version_beside_many_writes(
+    chains: Chains, monkeypatch: pytest.MonkeyPatch
+):
+    said = [{"session_id": "long", "role": "user", "content": f"Boat {n}."} for n in range(150)]
+    await chains.memory.remember(chains.conversation, said)
+    rows = Graph.rows
+    asked: Counter[str] = Counter()
+
+    async def counted(self: Graph, query: Any, **parameters: Any) -> Any:
+        asked[query.name] += 1
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", counted)
+    reads, changes = (400, 400) if THOROUGH else (80, 80)
+    wrong = await wrong_reads(chains, [recall_of_everything], reads=reads, changes=changes)
+
+    assert wrong == []
+    # Only where a version changes during the search, the texts are read once more.
+    assert asked["recall/texts"] < asked["retrieval/found_in_client"] / 2
 
 
 LOADING: dict[Read, str] = {
