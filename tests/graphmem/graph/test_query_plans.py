@@ -100,6 +100,11 @@ async def crowd(runtime: Runtime) -> AsyncIterator[None]:
             f"UNWIND range(1, 2000) AS at CREATE (node:{':'.join(sorted(node.labels))}) "
             f"SET node.client_id = 'crowd-{node.label}-' + at, node.id = toString(at)"
         )
+    await execute(
+        "MATCH (node:Memory) WHERE node.client_id STARTS WITH 'crowd-' SET node += {active: true, "
+        "kind: 'message', occurred_at: datetime(), source_type: '', source_id: '', conversation_id: '', "
+        "importance: 0.5}"
+    )
     yield
     await execute("MATCH (node) WHERE node.client_id STARTS WITH 'crowd-' DELETE node")
 
