@@ -20,14 +20,13 @@ WITH memory, max(vector) IS NOT NULL AS near, collect({
 RETURN collect(memory {
   // include candidate
   by_vector: near,
-  cosine:
-    // include exact_cosine
-    ,
   passages: passages,
   passes: true
     // include values_in
     // A memory that was superseded during the search passes: its head replaces it in the answer.
     AND ($now_only AND memory.invalidated_at IS NULL OR (true
       // include held_then
-    ))
+    )),
+  cosine:
+    // include exact_cosine
 }) AS rows

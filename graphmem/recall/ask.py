@@ -321,8 +321,7 @@ async def find_with_days(
         _find_of_days(asked, filters, context, days[:MOST_DAYS_TOLD], zone),
     )
     known = {one.id for one in found}
-    # They were read by another statement.
-    return [*found, *(replace(one, details=None) for one in of_days if one.id not in known)]
+    return [*found, *(one for one in of_days if one.id not in known)]
 
 
 async def _find_of_days(
@@ -400,7 +399,8 @@ async def find_in_each(
             graph=one.graph,
             embedder=one.embedder,
             only_near=only_near,
-            detailed=True,
+            # Those of a time are read by another statement than the others.
+            detailed=not only_near,
         )
     )
     return cut(found, wanted) if context.reads else found

@@ -15,6 +15,7 @@ from graphmem.retrieval.finding import (
     GROWTH,
     MOST_CANDIDATES,
     Candidate,
+    Details,
     FoundPassage,
     IndexQuery,
     cut,
@@ -24,6 +25,7 @@ from graphmem.retrieval.finding import (
     united,
     with_own_passages,
     with_own_words,
+    with_passages,
     with_texts,
 )
 from graphmem.retrieval.understanding import Sample
@@ -143,6 +145,18 @@ def test_what_two_searches_have_found_is_one_with_the_scores_of_both(
 
     assert united([exact, worded]) == [candidate("a", cosine=0.5, bm25=3.0)]
     assert united([worded, exact]) == [candidate("a", cosine=0.4999, bm25=3.0)]
+
+
+def test_what_another_statement_has_found_too_comes_without_details(
+    candidate: Callable[..., Candidate],
+) -> None:
+    plain = Details(text=None, metadata=None, tags=[], session_external_id=None)
+    whole = [candidate("a", cosine=0.5, details=plain), candidate("b", cosine=0.4, details=plain)]
+    passage = FoundPassage(place=0, start=0, end=9, cosine=0.6, by_vector=True)
+
+    passages = with_passages(whole, [candidate("b", cosine=0.4, passages=[passage])])
+    assert [one.details for one in passages] == [plain, None]
+    assert [one.details for one in united([candidate("a", cosine=0.5), *whole])] == [None, plain]
 
 
 WEIGHED = weighed_words(["kettle", "boats"], {"boats": 0.2}, "en", Sample(length=20.0))
