@@ -130,7 +130,8 @@ async def pack(
         now=context.now(),
     )
     found = texts_found(one.candidate for one in ranking)
-    wanted, named = packing.wanted(), packing.named()
+    wanted = packing.wanted()
+    named = packing.named(wanted)
     while wanted or named:
         if found:
             rows = [found[id] for id in wanted]
@@ -145,7 +146,7 @@ async def pack(
             )
         packing.add(wanted, rows)
         wanted = packing.wanted()
-        named = packing.named() if wanted else []
+        named = packing.named(wanted) if wanted else []
     return packing
 
 
@@ -273,9 +274,9 @@ class Packing:
             if parcel.cost(shown) <= room and parcel.id not in self._asked
         ]
 
-    def named(self) -> list[str]:
+    def named(self, wanted: Iterable[str]) -> list[str]:
         """Return the ids of the first without a text, which may be named as omitted, if they still stand."""
-        texts = self._asked.union(self.wanted())
+        texts = self._asked.union(wanted)
         without = (one.id for one in self._ranking if one.id not in texts)
         return [id for id in islice(without, OMITTED_SHOWN) if id not in self._known]
 
