@@ -130,12 +130,13 @@ async def packed(
         )
         for id, text in texts.items()
     ]
-    came = {
-        id: replace(one, candidate=replace(one.candidate, text=texts[id], details=details[id]))
+    came = details or {}
+    ranking = [
+        replace(one, candidate=replace(one.candidate, text=texts[one.id], details=came[one.id]))
+        if one.id in came
+        else one
         for one in ranking
-        if (id := one.id) in (details or {}) and details
-    }
-    ranking = [came.get(one.id, one) for one in ranking]
+    ]
     context = scripted_context(graph, tokens=counter)
     packing = await pack(
         ranking,

@@ -407,8 +407,7 @@ async def test_a_hot_file_answers_as_the_general_one(
 ) -> None:
     words = lucene_query(WORDS[:3], scope_groups(filters, own.id))
     asked = {"client_id": own.id, "words": words, "limit": ALL, "longest": 0, "least": 0.0}
-    asked["detailed"] = False
-    asked["vectors"] = [{"place": 0, "vector": question}]
+    asked |= {"vectors": [{"place": 0, "vector": question}], "detailed": False}
 
     query, parameters = module._file_for(filters)
     general = await runtime.graph.rows(
