@@ -28,7 +28,7 @@ from graphmem.text.languages import (
     stem_in,
 )
 from graphmem.text.names import names
-from graphmem.text.words import folded, pairs, stem, terms, words_of
+from graphmem.text.words import folded, pairs, stem, terms, words_from, words_of
 
 EVERYTHING = "*"
 """The query that asks for everything."""
@@ -129,9 +129,12 @@ def matched_stems(asked: frozenset[str], text: str, spoken: str | None = None) -
     """Return those of some stems that occur in a text; in English only words that can match are stemmed."""
     if spoken not in (None, ENGLISH):
         return asked & stems_in(text, spoken)
-    initials = {stem[0] for stem in asked}
-    # A stem begins as its word does, unless that begins with a joined letter, such as ﬁ.
-    alike = (word for word in words_of(text) if word[0] in initials or not word.isascii())
+    if text.isascii():
+        alike = set(words_from(frozenset(stem[0] for stem in asked), text))
+    else:
+        # A stem begins as its word does, unless that begins with a joined letter, such as ﬁ.
+        initials = {stem[0] for stem in asked}
+        alike = {word for word in words_of(text) if word[0] in initials or not word.isascii()}
     return asked.intersection(map(stemmed, alike))
 
 

@@ -19,6 +19,7 @@ from graphmem.text.words import (
     every_word,
     folded,
     is_pair,
+    words_from,
 )
 
 SESSION_BEST = 2
@@ -88,10 +89,10 @@ def counted_words(text: str, asked: WeighedWords) -> Mapping[str, int]:
     """Return the number of times that a text has each word, or another form of it; without those it lacks."""
     if asked.starts:
         return _counted_forms(text, asked.starts)
-    initials, weights = asked.initials, asked.weights
+    weights = asked.weights
     counts: dict[str, int] = {}
-    for word in every_word(text):
-        if word[0] in initials and (stem := stemmed(word)) in weights:
+    for word in words_from(asked.initials, text):
+        if (stem := stemmed(word)) in weights:
             counts[stem] = counts.get(stem, 0) + 1
     counts |= {word: number for word in asked.pairs if (number := text.count(word))}
     return counts

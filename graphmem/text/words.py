@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from py_rust_stemmers import SnowballStemmer
 
@@ -36,6 +37,9 @@ SHORTEST_BEGINNING = 4
 OPENINGS = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل", "ف")}
 """What is written as one word with the next: in Arabic the article, conjunctions and prepositions."""
 
+INITIALS_KEPT = 256
+"""The number of sets of initials, those of a question's words, whose patterns are kept."""
+
 MOST_CHARACTERS = 255
 """The maximum length of a term: the index cuts its own terms there."""
 
@@ -53,7 +57,8 @@ _TERM = re.compile(
     rf"|[^\W{UNSPACED_LETTERS}]+(?:(?:[.'’:]|(?<=\d),(?=\d))[^\W{UNSPACED_LETTERS}]+)*"
 )
 # The same for texts of plain ASCII, in two thirds of the time.
-_ASCII_TERM = re.compile(r"\w+(?:(?:[.':]|(?<=\d),(?=\d))\w+)*", re.ASCII)
+_ASCII_REST = r"(?:(?:[.':]|(?<=\d),(?=\d))\w+)*"
+_ASCII_TERM = re.compile(rf"\w+{_ASCII_REST}", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’])\d{3})(?:\1\d{3})*", re.ASCII)
 _DECIMAL = re.compile(r"(\d+)[.,](\d{1,2})", re.ASCII)
 _YEARS = range(1900, 2100)
@@ -248,6 +253,25 @@ def every_word(text: str) -> list[str]:
         return _ASCII_TERM.findall(text.lower())
     # Letters such as İ become two, of which one is a mark.
     return [word.lower() for word in _TERM.findall(composed(text))]
+
+
+def words_from(initials: frozenset[str], text: str) -> list[str]:
+    """Return those of `every_word` that begin with one of some word characters; the others are not read."""
+    if text.isascii():
+        return _ascii_terms_from(initials).findall(text.lower())
+    return [word for word in every_word(text) if word[0] in initials]
+
+
+@lru_cache(INITIALS_KEPT)
+def _ascii_terms_from(initials: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of the terms that begin with one of some word characters, in a text in lower case.
+
+    The initial comes first, since a search for one of a few characters is fast; then that no part of the same
+    term is before it.
+    """
+    first = "".join(sorted(filter(str.isascii, initials)))
+    begins = r"(?<!\w.)(?<!\w[.':].)(?<!\d,\d)"
+    return re.compile(rf"[{first}]{begins}\w*{_ASCII_REST}" if first else r"(?!)", re.ASCII)
 
 
 def lower_forms(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from graphmem.client import Graphmem
 from graphmem.graph.scope import NOTHING, scope_word
@@ -24,6 +24,7 @@ from graphmem.text.words import (
     stems,
     terms,
     weights,
+    words_from,
 )
 
 # A question, and the text that it must find.
@@ -252,8 +253,8 @@ async def by_words(
     """Return the ids that the words leg finds."""
     words = terms(question, spoken)
     query = lucene_query(words, scope_groups(Filters(), client_id), None, spoken)
-    found = await runtime.graph.rows(FOUND_IN_SCOPE, words=query, **asked(client_id))
-    return {candidate.id for candidate in found}
+    [answer] = await runtime.graph.rows(FOUND_IN_SCOPE, words=query, **asked(client_id))
+    return {candidate.id for candidate in answer.rows}
 
 
 @pytest.mark.parametrize("question", FOUND_BY)
@@ -324,12 +325,12 @@ async def test_scope_words_do_not_change_the_scores(
     groups = scope_groups(Filters(), client_id)
     scores = []
     for scope in (groups, groups[:1], [*groups, [scope_word(client_id, "kind", "message")]]):
-        found = await runtime.graph.rows(
+        [answer] = await runtime.graph.rows(
             FOUND_IN_SCOPE,
             words=lucene_query(["boat", "ship", "4013"], scope),
             **asked(client_id),
         )
-        scores.append({candidate.id: candidate.bm25 for candidate in found})
+        scores.append({candidate.id: candidate.bm25 for candidate in answer.rows})
 
     assert scores[0] == scores[1] == scores[2]
     assert len(scores[0]) == 3
@@ -338,3 +339,12 @@ async def test_scope_words_do_not_change_the_scores(
 @given(st.text(st.sampled_from("ab_1 .,':!-"), max_size=30))
 def test_plain_ascii_has_the_words_that_it_has_beside_other_letters(text: str) -> None:
     assert [*every_word(text), "é"] == every_word(f"{text} é")
+
+
+@given(
+    st.frozensets(st.sampled_from("a_1é")),
+    st.text(st.sampled_from("aAb_12.,' é"), max_size=12),
+)
+@example(frozenset("1"), "2,1 1")
+def test_words_from_some_initials_are_those_among_all(initials: frozenset[str], text: str) -> None:
+    assert words_from(initials, text) == [word for word in every_word(text) if word[0] in initials]
