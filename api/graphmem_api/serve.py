@@ -79,6 +79,10 @@ SWITCH_SECONDS = 0.0005
 """The time after which a thread that computes lets another one run. With Python's 5 ms the event loop, which
 gives its turn away with each read and write of a socket, waits that long for it while texts are analysed."""
 
+NEW_OBJECTS = 10_000
+"""The number of new objects after which the garbage collector looks through them. After Python's 700 it would
+look three times during each answer to a question, with which these objects go."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger(__name__)
@@ -172,14 +176,16 @@ def responsive() -> Iterator[None]:
     What exists now is left out of garbage collections: nothing is answered while they look through it, and it
     stays to the end anyway.
     """
-    switch = sys.getswitchinterval()
+    switch, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(NEW_OBJECTS, *thresholds[1:])
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         sys.setswitchinterval(switch)
 
 

@@ -762,11 +762,13 @@ async def test_a_signal_closes_everything_in_order(
 
 
 def test_while_it_serves_pauses_are_short_and_then_all_is_as_before() -> None:
-    switch, frozen = sys.getswitchinterval(), gc.get_freeze_count()
+    switch, frozen, thresholds = sys.getswitchinterval(), gc.get_freeze_count(), gc.get_threshold()
     with responsive():
         assert sys.getswitchinterval() < switch
         assert gc.get_freeze_count() > frozen
+        assert gc.get_threshold() > thresholds
     assert (sys.getswitchinterval(), gc.get_freeze_count()) == (switch, 0)
+    assert gc.get_threshold() == thresholds
 
 
 async def test_no_garbage_collection_looks_through_the_application(
