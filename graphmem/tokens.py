@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-import bpe_openai
+from bpe_openai import _bindings
 
 from graphmem.errors import InvalidInput
 
@@ -63,7 +63,7 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
-        return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces(text))
+        return sum(map(self._encoding.count, pieces(text)))
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Tell whether a text has more tokens than the limit; counting stops at the limit."""
@@ -73,7 +73,7 @@ class TokenCounter:
         """Return the number of tokens of a text, and of one beyond the limit no more than shows that."""
         counted = 0
         for piece in pieces(text):
-            counted += len(self._encoding.encode_ordinary(piece))
+            counted += self._encoding.count(piece)
             if counted > limit:
                 break
         return counted
@@ -97,7 +97,8 @@ def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:
 
 @cache
 def _encoding(name: str) -> Any:
-    return bpe_openai.get_encoding(name)
+    # The binding itself: what the package builds on it has no `count`, and makes a list of all tokens.
+    return _bindings.tokenizer_for_encoding(name)
 
 
 def vocabulary_place(text: str) -> int | None:
@@ -105,5 +106,5 @@ def vocabulary_place(text: str) -> int | None:
 
     The vocabulary was learned by merging the most frequent pairs first: frequent words come early.
     """
-    tokens = _encoding(TOKENIZER).encode_ordinary(text)
+    tokens = _encoding(TOKENIZER).encode(text)
     return tokens[0] if len(tokens) == 1 else None
