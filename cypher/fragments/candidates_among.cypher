@@ -7,7 +7,7 @@ WITH memory, places, vector, bm25,
   (memory.active OR memory.invalidated_at IS NULL)
     // include values_in
   AS passes
-RETURN collect(CASE WHEN $longest < 0 THEN memory {
+WITH collect(CASE WHEN $longest < 0 THEN memory {
   // include ranked
   passes: passes
 } ELSE memory {
@@ -15,3 +15,6 @@ RETURN collect(CASE WHEN $longest < 0 THEN memory {
   // include scores
   passes: passes
 } END) AS rows
+RETURN rows,
+  // include has_passages
+  AS has_passages

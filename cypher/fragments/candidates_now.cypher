@@ -6,7 +6,7 @@ WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
 WITH memory, places, vector, bm25,
   // A memory that was superseded during the search passes: its head replaces it in the answer.
   (memory.active OR memory.invalidated_at IS NULL) AS passes
-RETURN collect(CASE WHEN $longest < 0 THEN memory {
+WITH collect(CASE WHEN $longest < 0 THEN memory {
   // include ranked
   passes: passes
 } ELSE memory {
@@ -14,3 +14,6 @@ RETURN collect(CASE WHEN $longest < 0 THEN memory {
   // include scores
   passes: passes
 } END) AS rows
+RETURN rows,
+  // include has_passages
+  AS has_passages

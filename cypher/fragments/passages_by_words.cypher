@@ -5,10 +5,8 @@
 // $vectors    list<map>   {place, vector}: the question's vectors, none or several
 // $words      string      the Lucene query, restricted to the same scope
 // $limit      int         the maximum number of each leg
-FILTER EXISTS {
-  MATCH (known:Passage {client_id: $client_id})
-  WHERE known.id IS NOT NULL // names every property: else the index is not used
-}
+FILTER
+  // include has_passages
 MATCH (passage:Passage)
   SEARCH passage IN (
     FULLTEXT INDEX passage_text FOR $words
@@ -19,8 +17,6 @@ RETURN passage, null AS vector, score AS bm25
 
 UNION ALL
 
-FILTER EXISTS {
-  MATCH (known:Passage {client_id: $client_id})
-  WHERE known.id IS NOT NULL // names every property: else the index is not used
-}
+FILTER
+  // include has_passages
 UNWIND $vectors AS one

@@ -40,7 +40,7 @@ CALL () {
 }
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
 // include near_enough
-RETURN collect(memory {
+WITH collect(memory {
   // include candidate
   // include scores
   passes: memory.client_id = $client_id
@@ -50,3 +50,6 @@ RETURN collect(memory {
       // include held_then
     ))
 }) AS rows
+RETURN rows,
+  // include has_passages
+  AS has_passages

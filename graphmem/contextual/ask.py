@@ -98,6 +98,7 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         vocabulary=context.vocabulary,
         knowledge=context.calibration.knowledge,
         beside=context.reads,
+        today=today,
     )
     return ContextualSearch(
         query=query,

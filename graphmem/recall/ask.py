@@ -251,22 +251,23 @@ async def _answer(question: Question, context: Context) -> Recalled:
 async def _search(question: Question, context: Context, watch: Stopwatch) -> RankedSearch:
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     filters, zone = _filters(question), zone_of(question.time_zone)
+    now = (question.as_of or context.now()).astimezone(zone)
+    knowledge = context.calibration.knowledge
     asked = await understand(
         query,
         client_id=context.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
-        knowledge=context.calibration.knowledge,
+        knowledge=knowledge,
         by_meaning=question.ranking != "bm25",
         by_words=question.ranking != "vector",
         beside=context.reads,
+        today=now.date(),
     )
     watch.lap("embed")
     order: Ranking = "bm25" if asked.lacks_vector else question.ranking
     by_text = order == "default"
     longest_text = LONGEST_RANKED if by_text or asked.words else 0
-    now = (question.as_of or context.now()).astimezone(zone)
-    knowledge = context.calibration.knowledge
     cues = (
         cues_of(query, asked.words, asked.weight, asked.spoken, knowledge, now) if by_text else None
     )

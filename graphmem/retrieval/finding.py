@@ -8,6 +8,7 @@ exact cosines are computed.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
@@ -159,6 +160,14 @@ class SearchedText(Struct, frozen=True):
     text: str
 
 
+class IndexAnswer(Struct, frozen=True):
+    """The answer of both indexes, in one row."""
+
+    rows: list[Candidate]
+    has_passages: bool
+    """Whether the client has any passages."""
+
+
 class InScope(Struct, frozen=True):
     """The number of memories in a scope."""
 
@@ -166,13 +175,13 @@ class InScope(Struct, frozen=True):
 
 
 COUNT_IN_SCOPE = Query("retrieval/count_in_scope", InScope)
-FOUND_IN_CLIENT = Query("retrieval/found_in_client", Candidate)
-FOUND_OF_KIND = Query("retrieval/found_of_kind", Candidate)
-FOUND_IN_CONVERSATION = Query("retrieval/found_in_conversation", Candidate)
-FOUND_OF_KIND_IN_CONVERSATION = Query("retrieval/found_of_kind_in_conversation", Candidate)
-FOUND_NOW = Query("retrieval/found_now", Candidate)
-FOUND_IN_SCOPE = Query("retrieval/found_in_scope", Candidate)
-FOUND_OF_SOURCES = Query("retrieval/found_of_sources", Candidate)
+FOUND_IN_CLIENT = Query("retrieval/found_in_client", IndexAnswer)
+FOUND_OF_KIND = Query("retrieval/found_of_kind", IndexAnswer)
+FOUND_IN_CONVERSATION = Query("retrieval/found_in_conversation", IndexAnswer)
+FOUND_OF_KIND_IN_CONVERSATION = Query("retrieval/found_of_kind_in_conversation", IndexAnswer)
+FOUND_NOW = Query("retrieval/found_now", IndexAnswer)
+FOUND_IN_SCOPE = Query("retrieval/found_in_scope", IndexAnswer)
+FOUND_OF_SOURCES = Query("retrieval/found_of_sources", IndexAnswer)
 PASSAGES_IN_CLIENT = Query("retrieval/passages_in_client", Candidate)
 PASSAGES_IN_CONVERSATION = Query("retrieval/passages_in_conversation", Candidate)
 PASSAGES_IN_SESSIONS = Query("retrieval/passages_in_sessions", Candidate)
@@ -181,7 +190,7 @@ FOUND_IN_TIME = Query("retrieval/found_in_time", Candidate)
 CANDIDATES_BY_ID = Query("retrieval/candidates_by_id", Candidate)
 SEARCHED_TEXTS = Query("retrieval/searched_texts", SearchedText)
 
-NARROW: Mapping[frozenset[str], Query[Candidate]] = {
+NARROW: Mapping[frozenset[str], Query[IndexAnswer]] = {
     frozenset(): FOUND_IN_CLIENT,
     frozenset({"kind"}): FOUND_OF_KIND,
     frozenset({"conversation_id"}): FOUND_IN_CONVERSATION,
@@ -243,6 +252,8 @@ class Findings(Struct, frozen=True):
     all_by_words: bool = True
     least_cosine: float = -1.0
     """The upper bound of the cosines of passing memories that the vector leg has not found."""
+    has_passages: bool = True
+    """Whether the client may have passages."""
 
 
 async def find_best(
@@ -294,10 +305,17 @@ async def find_with_passages(
 
     Raises `Unavailable`.
     """
-    whole, long = await asyncio.gather(
-        find(query, client_id=client_id, graph=graph),
-        find_by_passages(query, client_id=client_id, graph=graph, embedder=embedder),
+    by_passages = partial(
+        find_by_passages, query, client_id=client_id, graph=graph, embedder=embedder
     )
+    if query.sample is None or query.sample.has_passages:
+        whole, long = await asyncio.gather(
+            find(query, client_id=client_id, graph=graph), by_passages()
+        )
+    else:
+        # The sample is of some minutes ago.
+        whole = await find(query, client_id=client_id, graph=graph)
+        long = await by_passages() if whole.has_passages else Findings([])
     return Findings(
         with_passages(whole.found, long.found),
         whole.all_by_vector and long.all_by_vector,
@@ -660,11 +678,15 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
     if query.filters.impossible:
         return Findings([])
     exactly = await _has_few_tagged(query, client_id, graph)
-    rows, limit = await enough(
+    answer, limit = await enough(
         lambda limit: _ask(query, limit, client_id, graph),
-        lambda rows: [*([] if exactly else _by_vectors(rows, query)), _by_words(rows)],
+        lambda answer: [
+            *([] if exactly else _by_vectors(answer.rows, query)),
+            _by_words(answer.rows),
+        ],
         query.wanted,
     )
+    rows = answer.rows
     near = _by_vectors(rows, query)
     # Where far fewer are near enough than were asked for, they are all: the index misses some only where
     # hardly more pass than were asked for.
@@ -689,6 +711,7 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         not query.embeddings or is_cut or (is_short and _count_by_vector(found) < query.wanted),
         len(_by_words(rows)) < limit,
         min((one.cosine or 0.0 for one in found if one.by_vector), default=-1.0),
+        answer.has_passages,
     )
 
 
@@ -708,11 +731,11 @@ async def _has_few_tagged(query: IndexQuery, client_id: str, graph: Graph) -> bo
     return tagged.memories < MOST_CANDIDATES
 
 
-async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> list[Candidate]:
+async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> IndexAnswer:
     """Return the results of both indexes."""
     filters = query.filters
     file, parameters = _file_for(filters)
-    return await graph.rows(
+    [answer] = await graph.rows(
         file,
         client_id=client_id,
         vectors=_numbered(query.embeddings),
@@ -728,9 +751,10 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> l
         detailed=query.detailed,
         **parameters,
     )
+    return answer
 
 
-def _file_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
+def _file_for(filters: Filters) -> tuple[Query[IndexAnswer], dict[str, Any]]:
     """Return the query file with the fewest tests for these filters, and its parameters."""
     single: dict[str, Any] = {
         name: next(iter(values))
@@ -812,7 +836,7 @@ def _joined(first: Candidate, other: Candidate) -> Candidate:
 def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
     """Return the best `wanted` of each leg; a candidate beyond a leg's cut loses that leg."""
     nearest = _best_ids(
-        (one for one in found if one.by_vector), lambda one: one.cosine or 0.0, wanted
+        [one for one in found if one.by_vector], lambda one: one.cosine or 0.0, wanted
     )
     matching = _best_ids(_by_words(found), lambda one: one.bm25 or 0.0, wanted)
     return [
@@ -830,9 +854,10 @@ def _left_to(one: Candidate, by_vector: bool, by_words: bool) -> Candidate:
 
 
 def _best_ids(
-    leg: Iterable[Candidate], score: Callable[[Candidate], float], wanted: int
+    leg: Sequence[Candidate], score: Callable[[Candidate], float], wanted: int
 ) -> set[str]:
-    return {one.id for one in best_first(leg, score)[:wanted]}
+    best = leg if len(leg) <= wanted else best_first(leg, score)[:wanted]
+    return {one.id for one in best}
 
 
 async def _with_long_texts(
@@ -857,15 +882,15 @@ class Passing(Protocol):
         ...
 
 
-Row = TypeVar("Row")
-Legs = Callable[[list[Row]], Sequence[Sequence[Passing]]]
+Answer = TypeVar("Answer")
+Legs = Callable[[Answer], Sequence[Sequence[Passing]]]
 """Returns the results of each leg, a search of one index."""
 
 
 async def enough(
-    ask: Callable[[int], Awaitable[list[Row]]], legs: Legs[Row], wanted: int
-) -> tuple[list[Row], int]:
-    """Search until enough memories pass or none are left; return them, and the last limit of each leg.
+    ask: Callable[[int], Awaitable[Answer]], legs: Legs[Answer], wanted: int
+) -> tuple[Answer, int]:
+    """Search until enough memories pass or none are left; return the answer, and the last limit of each leg.
 
     `ask` takes the limit of a leg: `wanted` at first, at most `MOST_CANDIDATES`.
     """

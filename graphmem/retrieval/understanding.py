@@ -8,8 +8,10 @@ import statistics
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import Unavailable
@@ -20,6 +22,7 @@ from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.text.languages import language
+from graphmem.text.named_times import named_times
 from graphmem.text.words import COMMON_SHARE, UNSPACED_LETTERS, folded, stems, terms, weights
 
 SAMPLED = 300
@@ -51,12 +54,16 @@ class Sample(Struct, frozen=True):
     """The mean number of characters, of long memories at most those of the beginning that was read."""
     short: float = 1.0
     """The share, 0–1, of the memories that have at most `SHORT_CHARACTERS`."""
+    has_passages: bool = True
+    """Whether the client had passages, those of long memories; true if that is unknown."""
 
 
 class SampledText(Struct, frozen=True):
     """The beginning of a memory's searched text."""
 
     text: str
+    has_passages: bool = True
+    """Whether its client has any passages."""
 
 
 SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledText)
@@ -90,7 +97,10 @@ class Vocabulary:
             self._kept.move_to_end(client_id)
             return kept[1]
         rows = await (graph or self._graph).rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
-        sample = await asyncio.to_thread(sampled, [row.text for row in rows])
+        sample = replace(
+            await asyncio.to_thread(sampled, [row.text for row in rows]),
+            has_passages=not rows or rows[0].has_passages,
+        )
         small = len(rows) < SAMPLED
         seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS
         self._kept[client_id] = (time.monotonic() + seconds, sample)
@@ -184,19 +194,19 @@ async def understand(
     by_meaning: bool = True,
     by_words: bool = True,
     beside: Sequence[str] = (),
+    today: date | None = None,
 ) -> Understood:
-    """Embed a question and weigh its words, once for all legs.
+    """Embed a question and weigh its words, once for all legs; meanwhile read its times, as of `today`.
 
     `beside` are other clients that are searched too: each has its own statistics of words. If the embedding
     model fails only the words remain, and `degraded` contains `no_vector`; `language` if it does not know the
     question's language.
     """
-    spoken = language(query)
-    words = terms(query, spoken) if by_words else []
     clients = (client_id, *beside)
-    (embedding, degraded), samples = await asyncio.gather(
+    (embedding, degraded), samples, (spoken, words) = await asyncio.gather(
         _embed(query if by_meaning else None, embedder),
         asyncio.gather(*map(vocabulary.sample, clients)),
+        _read(query, today, by_words=by_words),
     )
     if embedding is not None:
         degraded = [*degraded, *unknown_language(spoken, knowledge)]
@@ -208,6 +218,16 @@ async def understand(
     return Understood(
         query, embedding, words, weight, degraded, spoken, by_client, sample=samples[0]
     )
+
+
+async def _read(query: str, today: date | None, *, by_words: bool) -> tuple[str | None, list[str]]:
+    """Return the language of a question and its words; read its times, which are kept for a while.
+
+    A coroutine, so that it runs while the model computes in its thread.
+    """
+    named_times(query, today)
+    spoken = language(query)
+    return spoken, terms(query, spoken) if by_words else []
 
 
 def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:

@@ -40,6 +40,9 @@ MOST_DAYS = timedelta(days=31)
 LOOKED_AT = 1_000
 """The characters at the beginning and at the end of a long question in which times are read."""
 
+QUESTIONS_KEPT = 64
+"""The number of latest questions whose times are kept."""
+
 _LETTERS_ALIKE = str.maketrans("ıİſᲀᲁᲂᲃᲄᲅᲆᲇᲈ", "iisвдосттъѣꙋ")
 """Letters that patterns without regard to case take for others, and tables of words do not."""
 
@@ -264,7 +267,7 @@ def short_times(times: Iterable[Time]) -> list[Time]:
     return [time for time in times if is_short(time)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(QUESTIONS_KEPT)
 def _times_in(question: str, today: date | None) -> tuple[Sequence[Worded], Sequence[Worded]]:
     """Return the times in a question by themselves, and those told from its day.
 
@@ -301,6 +304,7 @@ def _is_beside(year: Placed, month: Placed, question: str) -> bool:
 def drop_kept_questions() -> None:
     """Drop the latest questions, which this process keeps with their times."""
     _times_in.cache_clear()
+    _told_from_today.cache_clear()
 
 
 def _read(question: str) -> str:
@@ -705,16 +709,18 @@ def _kind(match: re.Match[str]) -> tuple[str, int]:
     return kind, int((match.lastgroup or "")[len(kind) :])
 
 
-def _told_from_today(question: str) -> Iterator[re.Match[str]]:
-    """Yield the times that are told from today; a bare weekday only in a question about the past."""
+@lru_cache(QUESTIONS_KEPT)
+def _told_from_today(question: str) -> Sequence[re.Match[str]]:
+    """Return the times that are told from today; a bare weekday only in a question about the past."""
     question = " ".join(question.split())
     is_past = _PAST.search(question) is not None
-    for one in _BEFORE_TODAY.finditer(question):
-        if one[0].lower() == "hier" and language(question) != "fr":
-            # German and Dutch for `here`.
-            continue
-        if is_past or _kind(one)[0] not in ("past", "ordinal"):
-            yield one
+    return tuple(
+        one
+        for one in _BEFORE_TODAY.finditer(question)
+        # `Hier` is German and Dutch for `here`.
+        if (one[0].lower() != "hier" or language(question) == "fr")
+        and (is_past or _kind(one)[0] not in ("past", "ordinal"))
+    )
 
 
 def _told_in(question: str, today: date | None) -> Iterator[Worded]:

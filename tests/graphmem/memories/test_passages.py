@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.graph.driver import Graph
 from graphmem.graph.schema import schema_files
 from graphmem.memories import passages as long_memories
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.model.vocabulary import SourceType
 from graphmem.prompts.truncation import LEFT_OUT
 from graphmem.recall.types import Item
+from graphmem.retrieval import understanding
 from graphmem.runtime import Runtime
 
 NEEDLE = "Odette renewed the certificate of the mail relay by hand."
@@ -88,6 +90,29 @@ async def test_another_client_s_passages_are_not_found(memory: Graphmem, rival: 
     await remember(memory, "The harbour light is red.")
 
     assert [item.text for item in await found(memory)] == ["The harbour light is red."]
+
+
+async def test_a_client_is_asked_for_passages_only_if_it_has_any(
+    memory: Graphmem, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
+):
+    rows, asked = Graph.rows, list[str]()
+
+    async def watched(self: Graph, query: Any, **parameters: Any) -> Any:
+        asked.append(query.name)
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(understanding, "FRESH_SECONDS_WHILE_SMALL", 1_000.0)
+    monkeypatch.setattr(Graph, "rows", watched)
+    await remember(rival)
+    await remember(memory, "The harbour light is red.")
+    await found(memory)
+    assert "retrieval/passages_in_client" not in asked
+
+    # The sample that tells of none is used on.
+    await remember(memory)
+    assert NEEDLE in "".join(item.text for item in await found(memory))
+    assert asked.count("retrieval/sampled_texts") == 1
+    assert asked.count("retrieval/passages_in_client") == 1
 
 
 async def test_the_filters_hold_for_the_memory_of_a_passage(memory: Graphmem):

@@ -17,6 +17,7 @@ from graphmem.retrieval.finding import (
     Candidate,
     Details,
     FoundPassage,
+    IndexAnswer,
     IndexQuery,
     cut,
     enough,
@@ -227,7 +228,7 @@ async def test_many_texts_are_read_in_a_thread(
     monkeypatch.setattr(finding, "MANY_READ", many)
     monkeypatch.setattr(finding, "with_own_words", read)
     boat = candidate("boat", cosine=None, bm25=3.0, by_vector=False, text="The boat is blue.")
-    graph = ScriptedGraph({"retrieval/found_in_client": [boat]})
+    graph = ScriptedGraph({"retrieval/found_in_client": [IndexAnswer([boat], has_passages=False)]})
     query = IndexQuery(
         words=["boat"], filters=Filters(), wanted=5, longest_text=100, sample=Sample()
     )

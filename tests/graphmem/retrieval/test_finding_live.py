@@ -410,14 +410,14 @@ async def test_a_hot_file_answers_as_the_general_one(
     asked |= {"vectors": [{"place": 0, "vector": question}], "detailed": False}
 
     query, parameters = module._file_for(filters)
-    general = await runtime.graph.rows(
+    [general] = await runtime.graph.rows(
         FOUND_IN_SCOPE, **asked, **ranges(filters), **conditions(filters), now_only=True
     )
 
     assert query is hot
-    narrow = await runtime.graph.rows(query, **asked, **parameters)
-    assert by_id(narrow) == by_id(general)
-    assert bm25(narrow) == pytest.approx(bm25(general), rel=DRIFT)
+    [narrow] = await runtime.graph.rows(query, **asked, **parameters)
+    assert by_id(narrow.rows) == by_id(general.rows)
+    assert bm25(narrow.rows) == pytest.approx(bm25(general.rows), rel=DRIFT)
 
 
 async def test_words_alone_and_exact_cosines_answer_as_both_legs(
@@ -430,8 +430,8 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
     vectors = [{"place": 0, "vector": question}]
     in_scope = asked | ranges(filters) | {"words": words, "least": 0.0, "detailed": False}
 
-    both = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=vectors)
-    by_words = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=[])
+    [both] = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=vectors)
+    [by_words] = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=[])
     nearest = await runtime.graph.rows(
         FOUND_EXACTLY,
         **asked,
@@ -440,10 +440,10 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
         most=MOST_CANDIDATES,
     )
 
-    assert bm25(by_words) == pytest.approx(bm25(both), rel=DRIFT)
+    assert bm25(by_words.rows) == pytest.approx(bm25(both.rows), rel=DRIFT)
     assert {c.id for c in nearest} == own.passing(filters)
     exact = {c.id: c.cosine for c in nearest}
-    for candidate in both:
+    for candidate in both.rows:
         if candidate.passes:
             assert candidate.cosine == pytest.approx(exact[candidate.id], abs=ALIKE)
 
