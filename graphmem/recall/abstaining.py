@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from graphmem.context import Context, a_few_at_once
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.recall.compose import judged_texts, load_texts, texts_found
+from graphmem.recall.compose import judged_texts, load_texts, read_whole, text_found
 from graphmem.recall.types import Item, Question
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.retrieval.finding import Candidate
@@ -236,7 +236,8 @@ async def relevance_by_id(
     """Return the relevance of ranked memories; of those deleted meanwhile none."""
     if not ranking:
         return {}
-    stored = texts_found(one.candidate for one in ranking)
+    found = read_whole(one.candidate for one in ranking)
+    stored = {id: text_found(one) for id, one in found.items()}
     if not stored:
         best = {
             one.id: one.candidate.passages[0].place for one in ranking if one.candidate.passages

@@ -129,12 +129,12 @@ async def pack(
         by_worth=by_worth,
         now=context.now(),
     )
-    found = texts_found(one.candidate for one in ranking)
+    found = read_whole(one.candidate for one in ranking)
     wanted = packing.wanted()
     named = packing.named(wanted)
     while wanted or named:
         if found:
-            rows = [found[id] for id in wanted]
+            rows = [text_found(found[id]) for id in wanted]
             rows += [MemoryText(id=id, has_text=False) for id in named]
         else:
             rows = await load_texts(
@@ -150,23 +150,26 @@ async def pack(
     return packing
 
 
-def texts_found(candidates: Iterable[Candidate]) -> dict[str, MemoryText]:
-    """Return the texts of memories that one statement found and read whole; none if it was not all of them.
+def read_whole(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
+    """Return candidates by id, if one statement has found and read all of them whole; else none.
 
     One that is read later might be a newer version of another.
     """
-    found: dict[str, MemoryText] = {}
-    for one in candidates:
-        if one.details is None:
-            return {}
-        found[one.id] = MemoryText(
-            id=one.id,
-            text=one.details.text or one.text,
-            session_external_id=one.details.session_external_id,
-            metadata=one.details.metadata,
-            tags=one.details.tags,
-        )
-    return found
+    found = {one.id: one for one in candidates}
+    return {} if any(one.details is None for one in found.values()) else found
+
+
+def text_found(candidate: Candidate) -> MemoryText:
+    """Return the text of a candidate that was read whole."""
+    details = candidate.details
+    assert details is not None, "see `read_whole`"
+    return MemoryText(
+        id=candidate.id,
+        text=details.text or candidate.text,
+        session_external_id=details.session_external_id,
+        metadata=details.metadata,
+        tags=details.tags,
+    )
 
 
 def repeated_shares(found: Iterable[Candidate]) -> dict[str, float]:
@@ -359,11 +362,11 @@ class Packing:
 
     def _arrange(self) -> None:
         """Estimate the cost of each candidate, and set the order in which they are packed."""
-        costs = {one.id: self._estimate(one.candidate) for one in self._ranking}
-        self._order = self._ranking
+        costs = [(one, self._estimate(one.candidate)) for one in self._ranking]
         if self._by_worth:
-            self._order = sorted(self._ranking, key=lambda one: -self._worth(one, costs[one.id]))
-        self._estimates = {one.id: costs[one.id] for one in self._order}
+            costs.sort(key=lambda each: -self._worth(*each))
+        self._order = [one for one, _ in costs]
+        self._estimates = {cost.id: cost for _, cost in costs}
 
     def _worth(self, one: Ranked, cost: Parcel) -> float:
         """Return the worth of a candidate, which pays for its prefix and a heading of its own.
@@ -405,10 +408,11 @@ class Packing:
 
     def _text_tokens(self, candidate: Candidate) -> int:
         """Return the tokens of a memory's text, or of its excerpt before the remaining room goes to it."""
+        if not self._hit(candidate):
+            return candidate.token_count
         if excerpt := self._excerpts.get(candidate.id):
             return self._tokens.count(excerpt.text)
-        tokens = candidate.token_count
-        return min(tokens, first_room(self._max_tokens)) if self._hit(candidate) else tokens
+        return min(candidate.token_count, first_room(self._max_tokens))
 
     def _prefix(self, candidate: Candidate) -> str:
         return prefix(speaker(candidate), self._since(candidate))

@@ -61,8 +61,8 @@ def weighted(parts: Sequence[tuple[float, Mapping[str, float]]]) -> Scores:
     """Return Σ weight · score over the parts; an absent score counts as 0."""
     scores: Scores = {}
     for weight, part in parts:
-        known = scores.get
-        scores |= {id: known(id, 0.0) + weight * score for id, score in part.items()}
+        for id, score in part.items():
+            scores[id] = scores.get(id, 0.0) + weight * score
     return scores
 
 

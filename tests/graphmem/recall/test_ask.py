@@ -428,8 +428,8 @@ async def test_one_statement_reads_all_that_two_read(
 
     monkeypatch.setattr(runtime.graph, "rows", watched)
     found = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
-    monkeypatch.setattr(composing, "texts_found", lambda candidates: {})
-    monkeypatch.setattr(abstaining, "texts_found", lambda candidates: {})
+    monkeypatch.setattr(composing, "read_whole", lambda candidates: {})
+    monkeypatch.setattr(abstaining, "read_whole", lambda candidates: {})
     read = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
 
     assert found == read
