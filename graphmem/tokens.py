@@ -63,7 +63,7 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
-        return sum(map(self._encoding.count, pieces(text)))
+        return sum(map(self._encoding.count, pieces(encodable(text))))
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Tell whether a text has more tokens than the limit; counting stops at the limit."""
@@ -72,7 +72,7 @@ class TokenCounter:
     def count_up_to(self, text: str, limit: int) -> int:
         """Return the number of tokens of a text, and of one beyond the limit no more than shows that."""
         counted = 0
-        for piece in pieces(text):
+        for piece in pieces(encodable(text)):
             counted += self._encoding.count(piece)
             if counted > limit:
                 break
@@ -95,6 +95,15 @@ def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:
     yield text[start:]
 
 
+def encodable(text: str) -> str:
+    """Return a text in which U+FFFD stands for each half of a surrogate pair: a tokenizer reads UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 @cache
 def _encoding(name: str) -> Any:
     # The binding itself: what the package builds on it has no `count`, and makes a list of all tokens.
@@ -106,5 +115,5 @@ def vocabulary_place(text: str) -> int | None:
 
     The vocabulary was learned by merging the most frequent pairs first: frequent words come early.
     """
-    tokens = _encoding(TOKENIZER).encode(text)
+    tokens = _encoding(TOKENIZER).encode(encodable(text))
     return tokens[0] if len(tokens) == 1 else None

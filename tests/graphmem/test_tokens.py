@@ -2,8 +2,9 @@
 
 import time
 
+import bpe_openai
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from graphmem.errors import InvalidInput
 from graphmem.tokens import PIECE_CHARACTERS, TOKENIZER, TOKENIZERS, TokenCounter, pieces
@@ -31,6 +32,17 @@ def test_counts_are_those_of_the_tokenizer(text: str, count: int) -> None:
 @pytest.mark.parametrize("text", ["<|endoftext|>", "<|endofprompt|>", "a<|im_start|>b"])
 def test_what_looks_special_is_counted_as_text(text: str) -> None:
     assert TOKENS.count(text) > 3
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+@example("a\ud800b \ud83e\udd8a")
+@given(st.text(st.characters(codec=None), max_size=60))
+def test_counts_are_those_of_the_package_also_of_half_characters(name: str, text: str) -> None:
+    whole = bpe_openai.get_encoding(name).encode_ordinary(text)
+
+    assert TokenCounter(name).count(text) == len(whole)
+    assert TokenCounter(name).exceeds(text, len(whole) - 1)
+    assert not TokenCounter(name).exceeds(text, len(whole))
 
 
 def test_the_tokenizer_is_the_one_that_is_stored() -> None:
