@@ -189,8 +189,8 @@ async def _sampled(graph: Graph) -> list[str]:
         if not found:
             break
         client_id = found[0].client_id
-        sample = await graph.rows(SAMPLED_TEXTS, client_id=client_id, limit=TEXTS)
-        texts += [row.text for row in sample]
+        [sample] = await graph.rows(SAMPLED_TEXTS, client_id=client_id, limit=TEXTS)
+        texts += sample.texts
     return texts
 
 

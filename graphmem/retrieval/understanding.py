@@ -58,15 +58,15 @@ class Sample(Struct, frozen=True):
     """Whether the client had passages, those of long memories; true if that is unknown."""
 
 
-class SampledText(Struct, frozen=True):
-    """The beginning of a memory's searched text."""
+class SampledTexts(Struct, frozen=True):
+    """The beginnings of the searched texts of some of a client's memories."""
 
-    text: str
-    has_passages: bool = True
-    """Whether its client has any passages."""
+    texts: list[str]
+    has_passages: bool
+    """Whether the client has any passages."""
 
 
-SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledText)
+SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledTexts)
 
 
 class Vocabulary:
@@ -96,12 +96,12 @@ class Vocabulary:
         if kept and time.monotonic() < kept[0]:
             self._kept.move_to_end(client_id)
             return kept[1]
-        rows = await (graph or self._graph).rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
+        asked = graph or self._graph
+        [read] = await asked.rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
         sample = replace(
-            await asyncio.to_thread(sampled, [row.text for row in rows]),
-            has_passages=not rows or rows[0].has_passages,
+            await asyncio.to_thread(sampled, read.texts), has_passages=read.has_passages
         )
-        small = len(rows) < SAMPLED
+        small = len(read.texts) < SAMPLED
         seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS
         self._kept[client_id] = (time.monotonic() + seconds, sample)
         if len(self._kept) > CLIENTS_KEPT:
@@ -196,7 +196,7 @@ async def understand(
     beside: Sequence[str] = (),
     today: date | None = None,
 ) -> Understood:
-    """Embed a question and weigh its words, once for all legs; meanwhile read its times, as of `today`.
+    """Embed a question and weigh its words, once for all legs; meanwhile read its times, if `today` is given.
 
     `beside` are other clients that are searched too: each has its own statistics of words. If the embedding
     model fails only the words remain, and `degraded` contains `no_vector`; `language` if it does not know the
@@ -225,7 +225,8 @@ async def _read(query: str, today: date | None, *, by_words: bool) -> tuple[str 
 
     A coroutine, so that it runs while the model computes in its thread.
     """
-    named_times(query, today)
+    if today is not None:
+        named_times(query, today)
     spoken = language(query)
     return spoken, terms(query, spoken) if by_words else []
 

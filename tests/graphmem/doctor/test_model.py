@@ -26,7 +26,7 @@ from graphmem.graph.installation import (
     StoredKnowledge,
 )
 from graphmem.model.progress import silent
-from graphmem.retrieval.understanding import SAMPLED_TEXTS, SampledText
+from graphmem.retrieval.understanding import SAMPLED_TEXTS, SampledTexts
 from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS, SampledQuestion
 from tests.scripted import ScriptedGraph
@@ -153,7 +153,7 @@ def speaking(*texts: str) -> ScriptedGraph:
             SAMPLED_QUESTIONS.name: lambda after, **_: (
                 [] if after else [SampledQuestion("acme", texts[0])]
             ),
-            SAMPLED_TEXTS.name: [SampledText(text) for text in texts],
+            SAMPLED_TEXTS.name: [SampledTexts(list(texts), has_passages=False)],
         }
     )
 
@@ -207,7 +207,7 @@ async def test_languages_are_not_told_before_the_model_was_measured():
         SAMPLED_QUESTIONS.name: lambda after, **_: (
             [] if after else [SampledQuestion("acme", "Das Boot ist im Hafen.")]
         ),
-        SAMPLED_TEXTS.name: [SampledText("Das Boot ist im Hafen.")],
+        SAMPLED_TEXTS.name: [SampledTexts(["Das Boot ist im Hafen."], has_passages=False)],
     }
     assert await languages(ScriptedGraph(unmeasured)) == []
 

@@ -17,7 +17,7 @@ from graphmem.retrieval.understanding import (
     SAMPLED_TEXTS,
     SHORT_CHARACTERS,
     Sample,
-    SampledText,
+    SampledTexts,
     Vocabulary,
     common_stems,
     sampled,
@@ -29,8 +29,8 @@ from tests.scripted import ScriptedGraph
 def holding(texts: int) -> ScriptedGraph:
     """Return a graph in which every client has so many texts."""
 
-    def sampled(client_id: str, limit: int) -> list[SampledText]:
-        return [SampledText("Mara's boat")] * min(texts, limit)
+    def sampled(client_id: str, limit: int) -> list[SampledTexts]:
+        return [SampledTexts(["Mara's boat"] * min(texts, limit), has_passages=False)]
 
     return ScriptedGraph({SAMPLED_TEXTS.name: sampled})
 
