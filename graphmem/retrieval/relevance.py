@@ -129,11 +129,11 @@ def matched_stems(asked: frozenset[str], text: str, spoken: str | None = None) -
     """Return those of some stems that occur in a text; in English only words that can match are stemmed."""
     if spoken not in (None, ENGLISH):
         return asked & stems_in(text, spoken)
+    initials = frozenset(stem[0] for stem in asked)
     if text.isascii():
-        alike = set(words_from(frozenset(stem[0] for stem in asked), text))
+        alike = set(words_from(initials, text))
     else:
         # A stem begins as its word does, unless that begins with a joined letter, such as ﬁ.
-        initials = {stem[0] for stem in asked}
         alike = {word for word in words_of(text) if word[0] in initials or not word.isascii()}
     return asked.intersection(map(stemmed, alike))
 
