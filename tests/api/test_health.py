@@ -95,6 +95,10 @@ async def test_without_the_database_it_lives_but_is_not_ready(
 async def test_without_an_index_of_searches_it_is_not_ready_until_that_is_there_again(
     http: httpx.AsyncClient, runtime: Runtime, name: str
 ) -> None:
+    made = await http.post("/api/v0/conversations", json={})
+    long = {"role": "user", "content": "It rains. " * 150}
+    path = f"/api/v0/conversations/{made.json()['id']}/messages"
+    assert (await http.post(path, json={"messages": [long]})).status_code == 201
     await runtime.graph.execute(f"DROP INDEX {name}")
     try:
         answer = await http.get("/health/ready")
