@@ -15,6 +15,11 @@ details: CASE
   WHEN $detailed AND memory.active AND size(memory.search_text) <= $longest
     AND (memory:Message OR coalesce(size(memory.text), 0) <= $longest)
     AND coalesce(size(memory.metadata), 0) <= $longest
+    // The spans of a content that replaces another one may not be told from those of that one.
+    AND (NOT memory:Span OR NOT EXISTS {
+      MATCH (memory)-[:PART_OF]->(whole:Reference {client_id: $client_id})
+      WHERE EXISTS { (whole)-[:SUPERSEDES]->(:Memory {client_id: $client_id}) }
+    })
   THEN {
     // A message is searched by its text, which need not be read twice.
     text: CASE WHEN NOT memory:Message THEN nullIf(memory.text, memory.search_text) END,
@@ -23,6 +28,11 @@ details: CASE
     session_external_id: COLLECT {
       MATCH (session:Session {client_id: $client_id, id: memory.session_id})
       RETURN session.external_id
-    }[0]
+    }[0],
+    // As many as may have been replaced while another statement searched.
+    earlier: COLLECT {
+      MATCH (memory)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,4}(version:Memory)
+      RETURN version.id
+    }
   }
 END,

@@ -187,8 +187,19 @@ class DriverInUse(Struct):
     """When each error after which a call is tried again occurred last, in seconds of the monotonic clock."""
     lost_at: float | None = None
     """When connections began to fail, by the same clock; None since a call has succeeded."""
+    running: int = 0
+    """The number of calls that the database is answering."""
     on_return: Callable[[], None] | None = None
     """Called at the end of an outage in which the database may have been restarted."""
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count a call for as long as it waits for the database."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
 
     def admit(self, writes: bool) -> None:
         """Raise `DiskFull` for a call that writes if nothing may be written."""
@@ -272,6 +283,11 @@ class Graph:
         same = copy.copy(self)
         same.limits = limits
         return same
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call of this process is waiting for the database."""
+        return self._link.running == 0
 
     @property
     def retry_seconds(self) -> float:
@@ -474,7 +490,8 @@ class Graph:
                     default_access_mode=access,
                     bookmark_manager=self._bookmarks,
                 ) as session:
-                    done = await work(session)
+                    with self._link.waiting():
+                        done = await work(session)
                 self._link.note_answer()
                 return done
             except (msgspec.ValidationError, DatabaseError) as problem:

@@ -151,7 +151,7 @@ async def pack(
 
 
 def read_whole(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
-    """Return candidates by id, if one statement has found and read all of them whole; else none.
+    """Return candidates by id, if all of them were read whole when they were found; else none.
 
     One that is read later might be a newer version of another.
     """

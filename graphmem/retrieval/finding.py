@@ -108,6 +108,8 @@ class Details(Struct, frozen=True, kw_only=True):
     metadata: str | None
     tags: list[str]
     session_external_id: str | None
+    earlier: list[str] = []
+    """The ids of the versions that it has replaced, the last ones."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -144,8 +146,8 @@ class Candidate(Struct, frozen=True, kw_only=True):
     passages: list[FoundPassage] = []
     """The passages of a long memory that were found, the best first, which gives its scores too."""
     details: Details | None = None
-    """Of one that stands, with its whole text, if they were requested. All candidates of a client that have
-    them were read by one statement: no two are versions of one memory."""
+    """Of one that stands, with its whole text, if they were requested. No two candidates of a client that
+    have them are versions of one memory; see `of_both_indexes`."""
 
     @property
     def owner(self) -> str:
@@ -276,7 +278,7 @@ async def find_best(
 
     A long memory is also found by its passages, unless `only_near` are wanted. With an embedder those that
     share most words are looked at closer: see `look_closer`. With a `sample` and texts the scores by words
-    are the client's own. If they are to be `detailed`, those that one statement read have their details.
+    are the client's own. If they are to be `detailed`, those that the indexes found have their details.
     Raises `Unavailable`.
     """
     query = IndexQuery(
@@ -732,7 +734,46 @@ async def _has_few_tagged(query: IndexQuery, client_id: str, graph: Graph) -> bo
 
 
 async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> IndexAnswer:
-    """Return the results of both indexes."""
+    """Return the results of both indexes.
+
+    Where the database has nothing else to do they are searched at the same time, if the details of what they
+    find tell versions apart.
+    """
+    if not (query.detailed and query.embeddings and query.words and graph.is_idle):
+        return await _ask_once(query, limit, client_id, graph)
+    worded, near = await asyncio.gather(
+        _ask_once(query, limit, client_id, graph, by_vectors=False),
+        _ask_once(replace(query, words=()), limit, client_id, graph),
+    )
+    return IndexAnswer(
+        of_both_indexes(worded.rows, near.rows), worded.has_passages or near.has_passages
+    )
+
+
+def of_both_indexes(worded: Sequence[Candidate], near: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates of two statements, each once.
+
+    One whose newer version the later statement has found loses its details, as if it had ended during a
+    single statement.
+    """
+    found = {one.id: one for one in worded}
+    for one in near:
+        if known := found.get(one.id):
+            details = one.details if known.details else None
+            passes = one.passes and known.passes
+            found[one.id] = replace(one, bm25=known.bm25, passes=passes, details=details)
+        else:
+            found[one.id] = one
+    replaced = {id for one in found.values() if one.details for id in one.details.earlier}
+    for id in replaced & found.keys():
+        found[id] = replace(found[id], details=None)
+    return list(found.values())
+
+
+async def _ask_once(
+    query: IndexQuery, limit: int, client_id: str, graph: Graph, *, by_vectors: bool = True
+) -> IndexAnswer:
+    """Return the results of one statement: those by words, and unless it is told otherwise by vectors."""
     filters = query.filters
     file, parameters = _file_for(filters)
     [answer] = await graph.rows(
@@ -748,6 +789,7 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> I
         limit=limit,
         longest=query.longest_text,
         least=(1 + query.least_cosine) / 2,
+        by_vectors=by_vectors,
         detailed=query.detailed,
         **parameters,
     )

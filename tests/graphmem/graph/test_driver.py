@@ -485,6 +485,20 @@ async def test_what_was_written_is_read_by_the_next_call(graph: Graph, memory):
         assert await conversations(graph, memory.client_id) == place + 1
 
 
+async def test_it_is_idle_unless_a_call_waits_for_the_database(graph: Graph):
+    mine = Graph(graph.driver, graph.database)
+    seen: list[bool] = []
+
+    async def work(transaction: Transaction) -> None:
+        seen.append(mine.impatient().is_idle)
+        raise ValueError
+
+    assert mine.is_idle
+    with pytest.raises(ValueError):
+        await mine.write(work)
+    assert (seen, mine.is_idle) == ([False], True)
+
+
 async def test_a_parameter_that_the_header_does_not_declare_is_a_mistake(graph: Graph) -> None:
     async def work(transaction: Transaction) -> list[Note]:
         return await transaction.rows(ONE, client_id="x")

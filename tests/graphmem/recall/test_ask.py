@@ -411,8 +411,9 @@ async def test_a_memory_that_is_deleted_in_between_is_skipped(
     assert found.tokens_used == runtime.tokens.count(found.context)
 
 
-async def test_one_statement_reads_all_that_two_read(
-    memory: Graphmem, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_idle", [True, False])
+async def test_the_statements_of_a_search_read_all_that_another_one_reads(
+    memory: Graphmem, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, is_idle: bool
 ):
     await memory.open_conversation("c")
     told = {"session_id": "s", "role": "user", "tags": ["sea"], "metadata": {"port": "Bremen"}}
@@ -426,14 +427,16 @@ async def test_one_statement_reads_all_that_two_read(
         asked.append(query.name)
         return await rows(query, **parameters)
 
+    monkeypatch.setattr(Graph, "is_idle", is_idle)
     monkeypatch.setattr(runtime.graph, "rows", watched)
     found = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
+    monkeypatch.setattr(Graph, "is_idle", False)
     monkeypatch.setattr(composing, "read_whole", lambda candidates: {})
     monkeypatch.setattr(abstaining, "read_whole", lambda candidates: {})
     read = await memory.recall("Which lamp is red or green?", max_tokens=300, abstain=True)
 
     assert found == read
-    assert asked.count("retrieval/found_in_client") == 2
+    assert asked.count("retrieval/found_in_client") == (3 if is_idle else 2)
     assert asked.count("recall/texts") == 2
     assert {one.kind for one in found.items} == {"fact", "message"}
     assert [one.text for one in found.items if one.kind == "fact"] == ["The lamp is green."]

@@ -23,6 +23,7 @@ from graphmem.retrieval.finding import (
     enough,
     falls_short,
     find,
+    of_both_indexes,
     united,
     with_own_passages,
     with_own_words,
@@ -148,16 +149,57 @@ def test_what_two_searches_have_found_is_one_with_the_scores_of_both(
     assert united([worded, exact]) == [candidate("a", cosine=0.4999, bm25=3.0)]
 
 
+PLAIN = Details(text=None, metadata=None, tags=[], session_external_id=None)
+
+
 def test_what_another_statement_has_found_too_comes_without_details(
     candidate: Callable[..., Candidate],
 ) -> None:
-    plain = Details(text=None, metadata=None, tags=[], session_external_id=None)
-    whole = [candidate("a", cosine=0.5, details=plain), candidate("b", cosine=0.4, details=plain)]
+    whole = [candidate("a", cosine=0.5, details=PLAIN), candidate("b", cosine=0.4, details=PLAIN)]
     passage = FoundPassage(place=0, start=0, end=9, cosine=0.6, by_vector=True)
 
     passages = with_passages(whole, [candidate("b", cosine=0.4, passages=[passage])])
-    assert [one.details for one in passages] == [plain, None]
-    assert [one.details for one in united([candidate("a", cosine=0.5), *whole])] == [None, plain]
+    assert [one.details for one in passages] == [PLAIN, None]
+    assert [one.details for one in united([candidate("a", cosine=0.5), *whole])] == [None, PLAIN]
+
+
+def test_what_both_indexes_have_found_is_one_with_the_scores_of_both(
+    candidate: Callable[..., Candidate],
+) -> None:
+    worded = [candidate("both", cosine=0.4999, bm25=3.0, details=PLAIN), candidate("w", bm25=1.0)]
+    near = [candidate("both", cosine=0.5, places=[0], details=PLAIN), candidate("n", cosine=0.4)]
+
+    both, by_words, by_vector = of_both_indexes(worded, near)
+
+    assert both == candidate("both", cosine=0.5, places=[0], bm25=3.0, details=PLAIN)
+    assert (by_words, by_vector) == (worded[1], near[1])
+
+
+@pytest.mark.parametrize("ended", ["worded", "near"])
+def test_what_ended_between_two_statements_comes_without_details(
+    candidate: Callable[..., Candidate], ended: str
+) -> None:
+    standing = candidate("a", cosine=0.5, bm25=3.0, details=PLAIN)
+    over = replace(standing, details=None, passes=False)
+    parts = [over, standing] if ended == "worded" else [standing, over]
+
+    [one] = of_both_indexes(parts[:1], parts[1:])
+
+    assert (one.details, one.passes) == (None, False)
+
+
+@pytest.mark.parametrize("last", ["worded", "near"])
+def test_what_was_replaced_between_two_statements_comes_without_details(
+    candidate: Callable[..., Candidate], last: str
+) -> None:
+    old = candidate("old", details=PLAIN)
+    new = candidate("new", details=replace(PLAIN, earlier=["other", "old"]))
+    parts = [old, new] if last == "near" else [new, old]
+
+    found = {one.id: one for one in of_both_indexes(parts[:1], parts[1:])}
+
+    assert found["old"].details is None
+    assert found["new"] == new
 
 
 WEIGHED = weighed_words(["kettle", "boats"], {"boats": 0.2}, "en", Sample(length=20.0))

@@ -407,7 +407,7 @@ async def test_a_hot_file_answers_as_the_general_one(
 ) -> None:
     words = lucene_query(WORDS[:3], scope_groups(filters, own.id))
     asked = {"client_id": own.id, "words": words, "limit": ALL, "longest": 0, "least": 0.0}
-    asked |= {"vectors": [{"place": 0, "vector": question}], "detailed": False}
+    asked |= {"vectors": [{"place": 0, "vector": question}], "by_vectors": True, "detailed": False}
 
     query, parameters = module._file_for(filters)
     [general] = await runtime.graph.rows(
@@ -428,7 +428,11 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
     words = lucene_query(WORDS[:3], groups)
     asked = {"client_id": own.id, "limit": ALL, "longest": 0, **conditions(filters)}
     vectors = [{"place": 0, "vector": question}]
-    in_scope = asked | ranges(filters) | {"words": words, "least": 0.0, "detailed": False}
+    in_scope = (
+        asked
+        | ranges(filters)
+        | {"words": words, "least": 0.0, "by_vectors": True, "detailed": False}
+    )
 
     [both] = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=vectors)
     [by_words] = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=[])

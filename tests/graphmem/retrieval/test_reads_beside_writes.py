@@ -215,11 +215,16 @@ async def recall_of_everything(chains: Chains) -> list[str]:
     return [one.text for one in (await chains.memory.recall(QUESTION)).items]
 
 
+async def remember_boats(memory: Graphmem, conversation: str) -> None:
+    """Remember so many messages that the index need not be completed by exact cosines."""
+    said = [{"session_id": "long", "role": "user", "content": f"Boat {n}."} for n in range(150)]
+    await memory.remember(conversation, said)
+
+
 async def test_a_recall_of_one_statement_shows_one_version_beside_many_writes(
     chains: Chains, monkeypatch: pytest.MonkeyPatch
 ):
-    said = [{"session_id": "long", "role": "user", "content": f"Boat {n}."} for n in range(150)]
-    await chains.memory.remember(chains.conversation, said)
+    await remember_boats(chains.memory, chains.conversation)
     rows = Graph.rows
     asked: Counter[str] = Counter()
 
@@ -234,6 +239,64 @@ async def test_a_recall_of_one_statement_shows_one_version_beside_many_writes(
     assert wrong == []
     # Only where a version changes during the search, the texts are read once more.
     assert asked["recall/texts"] < asked["retrieval/found_in_client"] / 2
+
+
+def searched_in_turn(
+    monkeypatch: pytest.MonkeyPatch, first: str, write: Callable[[], Awaitable[Any]]
+) -> Counter[str]:
+    """Write between the searches of both indexes, of which one is made first; return what is asked for."""
+    rows, asked, written = Graph.rows, Counter[str](), asyncio.Event()
+
+    async def in_turn(self: Graph, query: Any, **parameters: Any) -> Any:
+        asked[query.name] += 1
+        if query.name != "retrieval/found_in_client" or written.is_set():
+            return await rows(self, query, **parameters)
+        if parameters["by_vectors"] != (first == "vectors"):
+            await written.wait()
+            return await rows(self, query, **parameters)
+        answers = await rows(self, query, **parameters)
+        await write()
+        written.set()
+        return answers
+
+    monkeypatch.setattr(Graph, "is_idle", True)
+    monkeypatch.setattr(Graph, "rows", in_turn)
+    return asked
+
+
+@pytest.mark.parametrize("first", ["words", "vectors"])
+@pytest.mark.parametrize("changes", [0, 1, 4])
+async def test_what_is_superseded_between_the_searches_of_both_indexes_is_shown_as_its_head(
+    chains: Chains, monkeypatch: pytest.MonkeyPatch, first: str, changes: int
+):
+    await remember_boats(chains.memory, chains.conversation)
+
+    async def write() -> None:
+        for _ in range(changes):
+            await chains.change()
+
+    asked = searched_in_turn(monkeypatch, first, write)
+    text = "\n".join(await recall_of_everything(chains))
+
+    assert NUMBER.findall(text) == DIGEST.findall(text) == [str(changes)]
+    assert asked["retrieval/found_in_client"] == 2
+    assert asked["recall/texts"] == (1 if changes else 0)
+
+
+@pytest.mark.parametrize("first", ["words", "vectors"])
+async def test_of_a_content_that_is_replaced_between_both_searches_the_new_one_is_shown(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, first: str
+):
+    await memory.open_conversation("c")
+    await remember_boats(memory, "c")
+    # Of what the reference itself would show, the words find nothing.
+    card = await memory.add_reference(type="knowledge_base", target_id="k", label="Kumquats")
+    await memory.put_content(card.id, rate(0))
+
+    searched_in_turn(monkeypatch, first, lambda: memory.put_content(card.id, rate(1)))
+    found = await memory.recall(QUESTION)
+
+    assert [one.text for one in found.items if one.kind == "span"] == [rate(1)]
 
 
 LOADING: dict[Read, str] = {

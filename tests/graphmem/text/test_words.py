@@ -243,7 +243,11 @@ async def library(runtime: Runtime, new_client: Callable[[], str]) -> dict[str, 
 
 def asked(client_id: str) -> dict[str, Any]:
     """Return the parameters of a search by words alone, but the words."""
-    every = ranges(Filters()) | conditions(Filters()) | {"now_only": True, "detailed": False}
+    every = (
+        ranges(Filters())
+        | conditions(Filters())
+        | {"now_only": True, "by_vectors": True, "detailed": False}
+    )
     return every | {"client_id": client_id, "vectors": [], "limit": 100, "longest": 0, "least": 0.0}
 
 
