@@ -60,6 +60,11 @@ class ScriptedGraph(Graph):
         self.begin_when_back = begin
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no other call is being answered: always, for a test to know what is asked."""
+        return True
+
+    @property
     def names(self) -> list[str]:
         """The names of the queries, in their order."""
         return [name for name, _ in self.asked]

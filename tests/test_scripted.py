@@ -43,6 +43,11 @@ class RecordedGraph(Graph):
         recorded.answered = []
         return recorded
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no other call is being answered: what others ask meanwhile changes nothing here."""
+        return True
+
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         rows = await super().rows(query, **parameters)
         # The graph itself looks for expiries, once in some seconds; no use case asks for them.

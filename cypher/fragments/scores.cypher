@@ -15,7 +15,7 @@ details: CASE
   WHEN $detailed AND memory.active AND size(memory.search_text) <= $longest
     AND (memory:Message OR coalesce(size(memory.text), 0) <= $longest)
     AND coalesce(size(memory.metadata), 0) <= $longest
-    // The spans of a content that replaces another one may not be told from those of that one.
+    // A span does not name the spans of the content that its own has replaced.
     AND (NOT memory:Span OR NOT EXISTS {
       MATCH (memory)-[:PART_OF]->(whole:Reference {client_id: $client_id})
       WHERE EXISTS { (whole)-[:SUPERSEDES]->(:Memory {client_id: $client_id}) }
@@ -29,7 +29,7 @@ details: CASE
       MATCH (session:Session {client_id: $client_id, id: memory.session_id})
       RETURN session.external_id
     }[0],
-    // As many as may have been replaced while another statement searched.
+    // More are not replaced while another statement searches.
     earlier: COLLECT {
       MATCH (memory)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,4}(version:Memory)
       RETURN version.id
