@@ -124,7 +124,9 @@ def longest_turn(found: Reports) -> float:
 def latency(found: Reports) -> str:
     """Return how long recall and the parts that it is made of take."""
     callers = found["latency"]["callers"]
-    names = ("embedding", "reference query", "recall", "recall over HTTP")
+    names = (
+        "embedding", "reference query", "recall", "recall over HTTP", "recall over HTTP by httpx",
+    )  # fmt: skip
     return _table(
         ("Milliseconds, p50 / p95", "1 caller", "8 callers"),
         [
