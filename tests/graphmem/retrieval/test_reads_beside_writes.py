@@ -238,7 +238,7 @@ async def test_a_recall_of_one_statement_shows_one_version_beside_many_writes(
 
     assert wrong == []
     # Only where a version changes during the search, the texts are read once more.
-    assert asked["recall/texts"] < asked["retrieval/found_in_client"] / 2
+    assert asked["recall/texts"] < reads / 2
 
 
 def searched_in_turn(
