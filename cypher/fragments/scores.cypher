@@ -15,11 +15,6 @@ details: CASE
   WHEN $detailed AND memory.active AND size(memory.search_text) <= $longest
     AND (memory:Message OR coalesce(size(memory.text), 0) <= $longest)
     AND coalesce(size(memory.metadata), 0) <= $longest
-    // A span does not name the spans of the content that its own has replaced.
-    AND (NOT memory:Span OR NOT EXISTS {
-      MATCH (memory)-[:PART_OF]->(whole:Reference {client_id: $client_id})
-      WHERE EXISTS { (whole)-[:SUPERSEDES]->(:Memory {client_id: $client_id}) }
-    })
   THEN {
     // A message is searched by its text, which need not be read twice.
     text: CASE WHEN NOT memory:Message THEN nullIf(memory.text, memory.search_text) END,
@@ -29,9 +24,15 @@ details: CASE
       MATCH (session:Session {client_id: $client_id, id: memory.session_id})
       RETURN session.external_id
     }[0],
-    // More are not replaced while another statement searches.
+    // More are not replaced while another statement searches. Those of a span are those of its reference.
     earlier: COLLECT {
       MATCH (memory)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,4}(version:Memory)
+      RETURN version.id
+
+      UNION ALL
+
+      MATCH (memory:Span)-[:PART_OF]->(:Reference {client_id: $client_id})
+        (()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,4}(version:Memory)
       RETURN version.id
     }
   }

@@ -109,7 +109,7 @@ class Details(Struct, frozen=True, kw_only=True):
     tags: list[str]
     session_external_id: str | None
     earlier: list[str] = []
-    """The ids of the versions that it has replaced, the last ones."""
+    """The ids of the versions that it has replaced, the last ones; of a span those of its reference."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -754,20 +754,23 @@ def of_both_indexes(worded: Sequence[Candidate], near: Sequence[Candidate]) -> l
     """Return the candidates of two statements, each once.
 
     One whose newer version the later statement has found loses its details, as if it had ended during a
-    single statement.
+    single statement. So does a span of a content that replaced another: it does not say which of its spans.
     """
-    found = {one.id: one for one in worded}
-    for one in near:
-        if known := found.get(one.id):
-            details = one.details if known.details else None
-            passes = one.passes and known.passes
-            found[one.id] = replace(one, bm25=known.bm25, passes=passes, details=details)
-        else:
-            found[one.id] = one
-    replaced = {id for one in found.values() if one.details for id in one.details.earlier}
-    for id in replaced & found.keys():
-        found[id] = replace(found[id], details=None)
-    return list(found.values())
+    every = [*near, *worded]
+    replaced = {id for one in every if one.details for id in one.details.earlier}
+    unsure = {
+        one.id
+        for one in every
+        if one.details is None
+        or not one.passes
+        or one.id in replaced
+        or (one.kind == "span" and one.details.earlier)
+    }
+    refused = {one.id for one in every if not one.passes}
+    return [
+        replace(one, details=None, passes=one.id not in refused) if one.id in unsure else one
+        for one in united(every)
+    ]
 
 
 async def _ask_once(

@@ -169,7 +169,7 @@ def test_what_both_indexes_have_found_is_one_with_the_scores_of_both(
     worded = [candidate("both", cosine=0.4999, bm25=3.0, details=PLAIN), candidate("w", bm25=1.0)]
     near = [candidate("both", cosine=0.5, places=[0], details=PLAIN), candidate("n", cosine=0.4)]
 
-    both, by_words, by_vector = of_both_indexes(worded, near)
+    both, by_vector, by_words = of_both_indexes(worded, near)
 
     assert both == candidate("both", cosine=0.5, places=[0], bm25=3.0, details=PLAIN)
     assert (by_words, by_vector) == (worded[1], near[1])
