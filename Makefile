@@ -93,7 +93,7 @@ class-cache: $(VENV)/development.stamp
 
 .PHONY: slow
 slow: $(VENV)/development.stamp class-cache
-	@$(PYTEST) -rs -m slow
+	@$(PYTEST) -m slow
 
 # A real server with a small model, outside the environment: only these tests use it.
 LLM = $(VENV)/llm
