@@ -2,7 +2,8 @@
 
 A comparison is a cosine of the question's vector with one memory's, counted by the rows of the operator
 that computes it. A vector index does not say how many it compares: it counts as all that its filters let
-through, which is the most it can be.
+through, which is the most it can be. Where they let nothing through, or the parameters leave the search
+out, it finds nothing and counts as none.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -68,7 +69,7 @@ async def cost(graph: Graph, asked: Asked) -> Cost:
         asked.query.name,
         sum(one.get("dbHits", 0) for one in operators),
         sum(one["rows"] for one in operators if _compares(one)),
-        sum(VECTOR_SEARCH in _details(one) for one in operators),
+        sum(VECTOR_SEARCH in _details(one) and one["rows"] > 0 for one in operators),
     )
 
 
