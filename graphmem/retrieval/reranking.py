@@ -224,9 +224,13 @@ def load_reranker(settings: Settings, *, fetch: bool = True) -> CrossEncoder | N
 
 def check_reranker(settings: Settings) -> None:
     """Raise `SettingError` for a cross-encoder that cannot be, as far as is known before it is loaded."""
-    chosen = settings.reranker
-    if chosen != OFF and SETTING.folder(chosen) is None:
-        _known(chosen)
+    if is_fetched_by_name(settings):
+        _known(settings.reranker)
+
+
+def is_fetched_by_name(settings: Settings) -> bool:
+    """Tell whether the cross-encoder is neither off nor in a folder. Raises `SettingError`."""
+    return settings.reranker != OFF and SETTING.folder(settings.reranker) is None
 
 
 def _known(chosen: str) -> str:

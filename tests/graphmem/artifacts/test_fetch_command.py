@@ -38,7 +38,7 @@ def test_what_cannot_be_fetched_is_a_sentence(cache: Path, repository: Any) -> N
 def test_what_is_not_known_is_refused(cache: Path) -> None:
     result = fetched("java")
     assert result.exit_code == 2
-    assert "'java' is not one of 'embedding', 'neo4j'" in result.stderr
+    assert "'java' is not one of 'embedding', 'neo4j', 'reranker'" in result.stderr
 
 
 @pytest.mark.parametrize("model", ["http://localhost:1/v1#small", "folder"])
@@ -68,3 +68,54 @@ def test_the_model_of_the_settings_is_the_one_that_is_fetched(
     )
     # Neo4j needs no model.
     assert fetched("neo4j").exit_code == 0
+
+
+NAMED = "Xenova/ms-marco-MiniLM-L-6-v2"
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The rerankers that are loaded, which fetches them."""
+    names: list[str] = []
+    monkeypatch.setattr(
+        "graphmem.retrieval.reranking.load_reranker",
+        lambda settings: names.append(settings.reranker),
+    )
+    return names
+
+
+def test_the_reranker_of_the_settings_is_fetched(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, loaded: list[str]
+) -> None:
+    monkeypatch.setenv("GRAPHMEM_RERANKER", NAMED)
+    monkeypatch.setattr("graphmem.artifacts.model.bundled_model", lambda *_, **__: cache)
+    result = fetched()
+    assert (result.exit_code, loaded) == (0, [NAMED])
+    assert result.stdout == f"embedding, neo4j and reranker are in {cache}\n"
+    assert fetched("neo4j").exit_code == 0
+    assert loaded == [NAMED]
+
+
+@pytest.mark.parametrize("value", ["off", "folder"])
+def test_a_reranker_that_is_off_or_in_a_folder_is_not_fetched(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: list[str], value: str
+) -> None:
+    if value == "folder":
+        value = str(tmp_path / value)
+        Path(value).mkdir()
+        for name in NEEDED_FILES:
+            (Path(value) / name).touch()
+    monkeypatch.setenv("GRAPHMEM_RERANKER", value)
+    result = fetched("reranker")
+    assert result.stdout == "the reranker needs no fetching: it is off, or in a folder\n"
+    assert fetched("neo4j").stdout == f"neo4j is in {cache}\n"
+    assert (result.exit_code, loaded) == (0, [])
+
+
+def test_a_reranker_that_nobody_knows_is_a_sentence(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHMEM_RERANKER", "ms-marco-MiniLM-L6-v2")
+    result = fetched("reranker")
+    assert result.exit_code == 2
+    assert f"much alike: {NAMED}" in result.stderr

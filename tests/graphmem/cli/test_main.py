@@ -30,7 +30,7 @@ SETTINGS = {
     "serve": LISTENING + RUNNING,
     "demo": LISTENING + RUNNING,
     "stop": ("data_dir",),
-    "fetch": ("cache_dir", "embedding_model", "maven_repository"),
+    "fetch": ("cache_dir", "embedding_model", "maven_repository", "reranker"),
     "install": (),
     "uninstall": (),
     "cypher": NEO4J,
