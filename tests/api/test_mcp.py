@@ -247,7 +247,14 @@ async def test_rows_beyond_the_limit_of_a_pattern_are_told(
     assert whole.splitlines()[-1] == "(more rows: raise `limit`, or ask for less)"
     shown = part.count('"same_text"')
     assert 0 < shown < 5
-    assert part.splitlines()[-1] == f"(at least {6 - shown} more rows)"
+    assert part.splitlines()[-1] == f"(at least {6 - shown} more: raise max_tokens)"
+
+
+async def test_parameters_without_a_pattern_are_refused(connect: Connect) -> None:
+    async with connect() as agent:
+        sentence = await refused(agent, "patterns", parameters={"limit": 5})
+
+    assert "name: is missing: the parameters are those of a pattern" in sentence
 
 
 async def test_a_list_without_facts_says_what_else_is_there(
