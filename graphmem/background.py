@@ -292,7 +292,11 @@ class Background:
             await asyncio.wait([self._task])
 
     async def _repeat(self, kind: str) -> None:
-        """Queue regular work at its interval; after a failure, retry soon."""
+        """Queue regular work at its interval; after a failure, retry soon.
+
+        Why it is late is logged once, until the next success or another reason.
+        """
+        logged = ""
         while not self._stopping.is_set():
             pause = REGULAR[kind][1].total_seconds()
             try:
@@ -300,8 +304,11 @@ class Background:
                     self._queued.remove(kind)
                 else:
                     await self._queue(kind)
+                logged = ""
             except Exception as problem:
-                log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
+                if (reason := traced(problem)) != logged:
+                    log.warning("work of the kind %s is queued later: %s", kind, reason)
+                    logged = reason
                 pause = min(pause, LONGEST_PAUSE)
             await self._stops_within(pause)
 

@@ -1,6 +1,7 @@
 """Background work: begun anew when it falls, ended in time, and never silently."""
 
 import asyncio
+import re
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from graphmem.background import RETAIN, WORK, Background
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.entities.aliases import ALIASES
-from graphmem.errors import ConversationNotFound
+from graphmem.errors import ConversationNotFound, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import RowsWritten
 from graphmem.jobs.outbox import Claim, Due, Job, enqueue, postpone_all
@@ -111,6 +112,39 @@ async def test_preparing_begins_no_job_and_does_the_first_round_of_regular_work(
             await asyncio.sleep(0.05)
     await running.end()
     assert len(rounds) == (2 if fails else 1)
+
+
+async def test_why_regular_work_is_late_is_logged_once_until_it_is_queued(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rounds = [RuntimeError, None, RuntimeError, Unavailable, Unavailable]
+    over = asyncio.Event()
+
+    async def queue_work(**_: object) -> None:
+        if reason := rounds.pop():
+            raise reason("sesame")
+
+    async def pause(self: Background, seconds: float) -> None:
+        if not rounds:
+            over.set()
+            await self._stopping.wait()
+
+    async def work(held: Claim, runtime: Runtime) -> None:
+        pass
+
+    monkeypatch.setattr(background, "REGULAR", {"tidy": (queue_work, timedelta(hours=1))})
+    monkeypatch.setattr(Background, "_stops_within", pause)
+    running = Background(runtime, {"tidy": work})
+    running.start()
+    await asyncio.wait_for(over.wait(), 30)
+    await running.end()
+
+    told = [one.getMessage() for one in caplog.records if one.name == "graphmem.background"]
+    assert [re.findall(r"later: (\w+)", line) for line in told] == [
+        ["Unavailable"],
+        ["RuntimeError"],
+        ["RuntimeError"],
+    ]
 
 
 async def test_a_rest_comes_before_the_first_job(
