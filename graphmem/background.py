@@ -24,7 +24,7 @@ from graphmem.jobs.worker import STOP_SECONDS, Handler, Outcome, Worker
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.memories.write import NAMES_JOB, find_due_names, queue_names
 from graphmem.model.times import present
-from graphmem.observing.logs import traced
+from graphmem.observing.logs import Failing, traced
 from graphmem.observing.metrics import FORGOTTEN, JOBS_ENDED, WORKER_CRASHES, begin_at_zero
 from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
 from graphmem.reviews.review import REVIEW_JOB, review_conversation
@@ -296,7 +296,7 @@ class Background:
 
         Why it is late is logged once, until the next success or another reason.
         """
-        logged = ""
+        failing = Failing()
         while not self._stopping.is_set():
             pause = REGULAR[kind][1].total_seconds()
             try:
@@ -304,11 +304,12 @@ class Background:
                     self._queued.remove(kind)
                 else:
                     await self._queue(kind)
-                logged = ""
+                failing.works()
             except Exception as problem:
-                if (reason := traced(problem)) != logged:
-                    log.warning("work of the kind %s is queued later: %s", kind, reason)
-                    logged = reason
+                reason = traced(problem)
+                log.log(
+                    failing.level(reason), "work of the kind %s is queued later: %s", kind, reason
+                )
                 pause = min(pause, LONGEST_PAUSE)
             await self._stops_within(pause)
 

@@ -22,6 +22,7 @@ from msgspec import Struct
 from graphmem.config import has_secret, is_address
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.validation import NO_JSON
+from graphmem.observing.logs import Failing
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class ApiModel:
         self.sha256 = ""
         self._model = model
         self._resting_until = 0.0
-        self._failing = False
+        self._failing = Failing()
         self._sent = (
             f"the {KEY_SETTING} of this process" if key else f"a request without {KEY_SETTING}"
         )
@@ -219,12 +220,12 @@ class ApiModel:
                     return await self._shorter(texts, attempt_seconds, problem)
                 if not problem.passing:
                     raise
-                level = logging.DEBUG if self._failing else logging.WARNING
-                self._failing = True
+                # Whatever the reason: the sentences of a URL that is away differ.
+                level = self._failing.level("asked again")
                 log.log(level, "the embedding URL %s %s: it is asked again", self.url, problem)
                 after = problem.after
             else:
-                self._failing = False
+                self._failing.works()
                 return vectors
             await asyncio.sleep(max(pause, min(after, LONGEST_PAUSE)))
             pause = min(2 * pause, LONGEST_PAUSE)

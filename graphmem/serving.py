@@ -29,7 +29,7 @@ from graphmem.graph.installation import (
 from graphmem.graph.schema import Migrated, migrate
 from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import Side, other
-from graphmem.observing.logs import traced
+from graphmem.observing.logs import Failing, traced
 from graphmem.observing.metrics import REEMBEDDED
 from graphmem.retrieval.relevance import calibrate, calibrate_languages
 from graphmem.tokens import TOKENIZER
@@ -132,11 +132,11 @@ class Models:
 
         A failure is logged once, until the next success.
         """
-        told = ""
+        failing = Failing()
         while True:
             try:
                 found = await self.follow(serving)
-                told = ""
+                failing.works()
                 if found is not serving:
                     if found.embedder is not serving.embedder:
                         name = found.embedder.model.name
@@ -146,10 +146,8 @@ class Models:
             except Unavailable as problem:
                 log.debug("the installation's model is looked at later: %s", problem)
             except GraphmemError as problem:
-                level = logging.DEBUG if str(problem) == told else logging.ERROR
-                told = str(problem)
                 log.log(
-                    level,
+                    failing.level(str(problem), logging.ERROR),
                     "this process cannot follow the change of the embedding model: %s",
                     problem,
                 )

@@ -27,7 +27,7 @@ from graphmem.jobs.outbox import (
     sweep,
 )
 from graphmem.model.times import present
-from graphmem.observing.logs import about, traced
+from graphmem.observing.logs import Failing, about, traced
 from graphmem.observing.metrics import JOB_SECONDS, JOBS_ENDED
 from graphmem.observing.spans import Attributes, begun, span
 
@@ -78,17 +78,16 @@ class Worker:
 
         Why they wait is logged once, until the next success or another reason.
         """
-        told: type[Unavailable] | None = None
+        failing = Failing()
         while not self._stopping.is_set():
             try:
                 # Batch by batch: neither jobs nor a stop wait for the end of a long sweep.
                 sweeps = await self._sweep_now_and_then()
                 idle = not await self.step() and not sweeps
-                told = None
+                failing.works()
             except Unavailable as problem:
                 # By its class: the sentence of a full disk has the free space, which changes.
-                level = logging.DEBUG if type(problem) is told else logging.WARNING
-                told = type(problem)
+                level = failing.level(type(problem))
                 log.log(level, "jobs wait for the database: %s", problem)
                 idle = True
             if idle:

@@ -97,6 +97,23 @@ class Pause:
         return True
 
 
+class Failing:
+    """The levels of lines that say why something fails: of the same reason again DEBUG, until it works."""
+
+    def __init__(self) -> None:
+        self._reason: object = None
+
+    def level(self, reason: object, first: int = logging.WARNING) -> int:
+        """Return the level of a failure for a reason, which is not None: `first` for a new one."""
+        level = logging.DEBUG if reason == self._reason else first
+        self._reason = reason
+        return level
+
+    def works(self) -> None:
+        """Note that it works: the next failure is a new one."""
+        self._reason = None
+
+
 class BrokenConnections(logging.Filter):
     """Leaves out lines of the driver that follow another soon: an outage has one for each connection."""
 
