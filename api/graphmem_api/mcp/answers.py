@@ -58,7 +58,12 @@ def fitting(lines: Sequence[str], most: int, tokens: TokenCounter) -> int:
     return len(lines)
 
 
-def within(lines: Sequence[str], most: int, tokens: TokenCounter, rest: str) -> str:
+def within(
+    lines: Sequence[str],
+    most: int,
+    tokens: TokenCounter,
+    rest: str = "({} more: raise max_tokens)",
+) -> str:
     """Return the lines that fit; `rest` takes the number of the others, and stands for them."""
     fit = fitting(lines, most, tokens)
     if fit == len(lines):

@@ -57,7 +57,6 @@ END_TOKENS = 150
 """The tokens of the first and the last line of a list of memories, at most."""
 
 MORE_ROOM = "A larger max_tokens shows more."
-MORE = "({} more: raise max_tokens)"
 
 CONVERSATION = "mcp"
 """The conversation of messages that an agent remembers without naming one."""
@@ -327,7 +326,7 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> ToolAnswer:
     ]
     tokens = memory.runtime.tokens
     room = most - tokens.count(found.context) - tokens.count("\n\nIds:\n") - 1
-    listed_ids = within(ids, room, tokens, MORE)
+    listed_ids = within(ids, room, tokens)
     return ToolAnswer("\n".join([found.context, "", "Ids:", listed_ids]), found)
 
 
@@ -467,26 +466,25 @@ def _counts(receipt: Receipt) -> str:
 async def patterns(asked: PatternsAsked, memory: Graphmem) -> ToolAnswer:
     """Return the rows of a pattern, or the catalogue."""
     tokens = memory.runtime.tokens
-    if asked.name is None and asked.parameters:
-        raise InvalidInput(
-            "name",
-            "is missing: the parameters are those of a pattern; without both, all patterns are listed",
-        )
     if asked.name is None:
+        if asked.parameters:
+            raise InvalidInput(
+                "name",
+                "is missing: the parameters are those of a pattern; without both, all patterns are listed",
+            )
         catalogue = memory.patterns()
-        text = within(_catalogue(catalogue), asked.max_tokens, tokens, MORE)
+        text = within(_catalogue(catalogue), asked.max_tokens, tokens)
         return ToolAnswer(text, PatternsFound(patterns=catalogue.patterns))
     found = await memory.pattern(asked.name, asked.parameters)
     if not found.rows:
         return ToolAnswer(NOTHING, PatternsFound(found=found))
-    lines, more = [compact(_row(row)) for row in found.rows], MORE
+    lines = [compact(_row(row)) for row in found.rows]
     if found.truncated:
         # Where it does not fit it stands for one more row at least.
-        lines, more = (
-            [*lines, "(more rows: raise `limit`, or ask for less)"],
-            "(at least {} more: raise max_tokens)",
-        )
-    text = within(lines, asked.max_tokens, tokens, more)
+        lines.append("(more rows: raise `limit`, or ask for less)")
+        text = within(lines, asked.max_tokens, tokens, "(at least {} more: raise max_tokens)")
+    else:
+        text = within(lines, asked.max_tokens, tokens)
     return ToolAnswer(text, PatternsFound(found=found))
 
 

@@ -17,6 +17,16 @@ def cache(repository: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path / "cache"
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A folder with the files of a model, which are empty."""
+    of_a_model = tmp_path / "folder"
+    of_a_model.mkdir()
+    for name in NEEDED_FILES:
+        (of_a_model / name).touch()
+    return str(of_a_model)
+
+
 def fetched(*names: str) -> Result:
     return CliRunner().invoke(commands, ["fetch", *names])
 
@@ -43,14 +53,9 @@ def test_what_is_not_known_is_refused(cache: Path) -> None:
 
 @pytest.mark.parametrize("model", ["http://localhost:1/v1#small", "folder"])
 def test_a_model_with_files_of_its_own_is_not_fetched(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+    cache: Path, folder: str, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    if model == "folder":
-        model = str(tmp_path / model)
-        Path(model).mkdir()
-        for name in NEEDED_FILES:
-            (Path(model) / name).touch()
-    monkeypatch.setenv("GRAPHMEM_EMBEDDING_MODEL", model)
+    monkeypatch.setenv("GRAPHMEM_EMBEDDING_MODEL", folder if model == "folder" else model)
     result = fetched("embedding")
     assert result.exit_code == 0
     assert result.stdout.startswith("the embedding model needs no fetching")
@@ -98,14 +103,9 @@ def test_the_reranker_of_the_settings_is_fetched(
 
 @pytest.mark.parametrize("value", ["off", "folder"])
 def test_a_reranker_that_is_off_or_in_a_folder_is_not_fetched(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: list[str], value: str
+    cache: Path, folder: str, monkeypatch: pytest.MonkeyPatch, loaded: list[str], value: str
 ) -> None:
-    if value == "folder":
-        value = str(tmp_path / value)
-        Path(value).mkdir()
-        for name in NEEDED_FILES:
-            (Path(value) / name).touch()
-    monkeypatch.setenv("GRAPHMEM_RERANKER", value)
+    monkeypatch.setenv("GRAPHMEM_RERANKER", folder if value == "folder" else value)
     result = fetched("reranker")
     assert result.stdout == "the reranker needs no fetching: it is off, or in a folder\n"
     assert fetched("neo4j").stdout == f"neo4j is in {cache}\n"
