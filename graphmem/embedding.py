@@ -386,6 +386,10 @@ class ModelSetting(Struct, frozen=True):
     @contextmanager
     def loading(self, chosen: str) -> Iterator[None]:
         """Raise `SettingError` for whatever goes wrong while a model is loaded."""
+        from loguru import logger
+
+        # Its own errors come before the sentence that says what to do.
+        logger.disable("fastembed")
         try:
             yield
         except SettingError:
@@ -463,10 +467,7 @@ def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
 def _from_name(name: str, settings: Settings) -> FastembedModel:
     """Load one of fastembed's models: from the cache, since an unreachable hub costs 39 s, else fetched."""
     from fastembed import TextEmbedding
-    from loguru import logger
 
-    # Its own errors come before the sentence that says what to do.
-    logger.disable("fastembed")
     cache = str(settings.cache_dir / "fastembed")
     try:
         embedding = TextEmbedding(

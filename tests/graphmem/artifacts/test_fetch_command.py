@@ -1,5 +1,8 @@
 """`graphmem fetch`: what a first start needs, before it."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,25 @@ def test_the_model_of_the_settings_is_the_one_that_is_fetched(
 
 
 NAMED = "Xenova/ms-marco-MiniLM-L-6-v2"
+
+
+@pytest.mark.parametrize(
+    ("what", "model"), [("embedding", "BAAI/bge-small-en-v1.5"), ("reranker", NAMED)]
+)
+def test_without_the_hub_there_is_one_sentence_and_nothing_of_the_library(
+    cache: Path, what: str, model: str
+) -> None:
+    option = "--embedding-model" if what == "embedding" else "--reranker"
+    ended = subprocess.run(
+        [sys.executable, "-m", "graphmem", "fetch", what, option, model],
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    [sentence] = ended.stderr.splitlines()
+    assert f"{model!r} is not in {cache}" in sentence
 
 
 @pytest.fixture
